@@ -100,21 +100,35 @@ static const char *picture_text(struct emitter *w, const struct tile_ring *r, in
     return b.p;
 }
 
-/* The i-th line of channels of a plane. place: of the block's part. */
+/* The i-th line of channels of a plane. place: of the block's part. Windows that are a box of the
+ * image are copied as one, which begins at the first one's tap. */
 static void put_copy_box(struct emitter *w, const struct tile_ring *r, int i, int plane,
                          const char *place) {
     const struct operand *o = r->operand;
     const struct im2col *of = o->order;
     struct buf at = buf_new(w->arena), offsets = buf_new(w->arena);
+    int blocks = r->blocks > 1 ? (1 << r->blocks) - 1 : 0, box[IM2COL_DIMS + 1];
+    bool boxes = windows_are_box(o, ring_box_lines(r) / ring_box_sharers(r), box);
     for (int d = 0; d < of->n; d++) {
+        struct buf *offset = boxes ? &at : &offsets;
         buf_printf(&at, ", %c_at%d", ring_letter(r), d);
-        buf_printf(&offsets, ", %s", tap_digit_text(w, of, d, "tap"));
-        if (of->dim[d].shift) buf_printf(&offsets, " + %s", ex_text(w, of->dim[d].shift));
+        buf_printf(offset, "%s%s", boxes ? " + " : ", ", tap_digit_text(w, of, d, "tap"));
+        if (of->dim[d].shift) buf_printf(offset, " + %s", ex_text(w, of->dim[d].shift));
     }
-    line(w, "k_map_load_windows(stage + %d%s, &map_%c, full + s * 8, %d, channel + %lld%s, %s%s);",
-         r->offset + plane * r->bytes + i * ring_box_lines(r) * r->line, place, ring_letter(r),
-         r->blocks > 1 ? (1 << r->blocks) - 1 : 0, of->of ? 0LL : (long long)o->plane * plane, at.p,
-         picture_text(w, r, plane), offsets.p);
+    const char *to = arena_printf(w->arena, "stage + %d%s",
+                                  r->offset + plane * r->bytes + i * ring_box_lines(r) * r->line,
+                                  place),
+               *channel = arena_printf(w->arena, "channel + %lld",
+                                       of->of ? 0LL : (long long)o->plane * plane),
+               *picture = picture_text(w, r, plane);
+    if (boxes) {
+        const char *many = blocks ? arena_printf(w->arena, "%d, ", blocks) : "";
+        line(w, "k_map_load%s(%s, &map_%c, full + s * 8, %s%s%s, %s);", blocks ? "_multicast" : "",
+             to, ring_letter(r), many, channel, at.p, picture);
+        return;
+    }
+    line(w, "k_map_load_windows(%s, &map_%c, full + s * 8, %d, %s%s, %s%s);", to, ring_letter(r),
+         blocks, channel, at.p, picture, offsets.p);
 }
 
 /* A box for this block, or for all of the cluster's. condition: "if (...) ", or "". */

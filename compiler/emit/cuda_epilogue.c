@@ -202,6 +202,36 @@ const char *exchange_text(struct emitter *w, const struct tile_program *t, int b
     return arena_printf(w->arena, "ring + %d + own_turn * %d", byte, t->exchange_apart);
 }
 
+static void open_loop(struct emitter *w, const char *i, int n) {
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int %s = 0; %s < %d; %s++)", i, i, n, i);
+}
+
+static bool is_load_of_row(struct emitter *w, value_id v) {
+    return w->k->values.at[v].kind == INST_LOAD && of_row(w, v);
+}
+
+/* What both of 16 rows have alone is loaded before their columns: no load goes past a store of
+ * these, and each chunk would wait for it once more. Of few, which take two registers each. */
+static void put_loads_of_rows(struct emitter *w, const struct phase *f) {
+    enum { MOST = 4 };
+    int n = 0;
+    for (uint32_t i = 0; i < f->compute.n; i++) n += is_load_of_row(w, f->compute.at[i]);
+    w->rows_ahead = n > 0 && n <= MOST;
+    for (uint32_t i = 0; i < f->compute.n && w->rows_ahead; i++)
+        if (is_load_of_row(w, f->compute.at[i]))
+            line(w, "%s row%u[2];", math_type(w->k->values.at[f->compute.at[i]].dtype),
+                 f->compute.at[i]);
+    if (!w->rows_ahead) return;
+    open_loop(w, "h", 2);
+    put_row_number(w);
+    line(w, "const k_idx m = k_clamp(row, nm - 1);");
+    for (uint32_t i = 0; i < f->compute.n; i++)
+        if (is_load_of_row(w, f->compute.at[i]))
+            line(w, "row%u[h] = %s;", f->compute.at[i], source_text(w, f->compute.at[i]));
+    close_brace(w);
+}
+
 static void put_row(struct emitter *w, const struct phase *f) {
     put_row_number(w);
     line(w, "const k_idx m = k_clamp(row, nm - 1);");
@@ -209,8 +239,16 @@ static void put_row(struct emitter *w, const struct phase *f) {
     w->subscript = "[f][h]";
     for (value_id v = 0; v < w->k->values.n; v++)
         if (is_epilogue_reduction(w->k, v)) w->where[v] = ARRAY;
-    for (uint32_t i = 0; i < f->compute.n; i++)
-        if (of_row(w, f->compute.at[i])) put_local(w, f->compute.at[i]);
+    for (uint32_t i = 0; i < f->compute.n; i++) {
+        value_id v = f->compute.at[i];
+        if (!of_row(w, v)) continue;
+        if (!w->rows_ahead || !is_load_of_row(w, v)) {
+            put_local(w, v);
+            continue;
+        }
+        line(w, "const %s v%u = row%u[h];", math_type(w->k->values.at[v].dtype), v, v);
+        w->where[v] = LOCAL;
+    }
 }
 
 /* What the element at hand brings to the phase's reductions: of the row, or of the column. */
@@ -280,11 +318,6 @@ static void put_chunk(struct emitter *w, const struct phase *f, const char *sums
     }
 }
 
-static void open_loop(struct emitter *w, const char *i, int n) {
-    line(w, "#pragma unroll");
-    open_brace(w, "for (int %s = 0; %s < %d; %s++)", i, i, n, i);
-}
-
 /* Sums that are not all finite are made again. Those of a thread are told by their number. */
 static void put_patch(struct emitter *w, const struct tile_program *t, const char *sums) {
     int all = product_thread_sums(t->product), octets = t->product->warp_columns / OCTET;
@@ -350,6 +383,7 @@ static void put_rows(struct emitter *w, const struct tile_program *t, const stru
     declare_terms(w, f, arena_printf(w->arena, "[%d][2]", sixteens));
     open_loop(w, "f", sixteens);
     if (across) {
+        put_loads_of_rows(w, f);
         open_chunks(w, f, octets / chunk, chunk);
         begin_sixteen(w, f, chunk);
     }
@@ -370,6 +404,7 @@ static void put_rows(struct emitter *w, const struct tile_program *t, const stru
     if (ahead) w->ahead = 0;
     if (across) {
         close_chunks(w);
+        w->rows_ahead = false;
         open_loop(w, "h", 2);
         put_row_number(w);
     } else {

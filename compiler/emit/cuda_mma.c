@@ -412,6 +412,21 @@ static void put_first_sums(struct emitter *w, const struct tile_program *t) {
     line(w, "const int first_column = n0;");
 }
 
+/* Sums of planes are so many times too large; to undo that takes no instruction of its own. */
+static const char *unscaled(const struct product *p) {
+    static const char *const by[] = {"", " * 0x1p-16f", " * 0x1p-32f"};
+    _Static_assert(PLANE_SCALE == 16, "as here");
+    return p->pairs ? " * unscale" : by[(p->a.planes > 1) + (p->b.planes > 1)];
+}
+
+static void put_unscale(struct emitter *w, const struct tile_program *t) {
+    const char *by = t->product->promotes ? "" : unscaled(t->product);
+    if (!*by) return;
+    line(w, "#pragma unroll");
+    line(w, "for (int i = 0; i < %d; i++) sums[i] = sums[i]%s;", product_thread_sums(t->product),
+         by);
+}
+
 /* Pairs of neighbours lie beside those of the other threads, first all of a tile's first eight rows
  * of sixteen: what put_share reads. */
 static void put_leave(struct emitter *w, const struct tile_program *t) {
@@ -423,6 +438,7 @@ static void put_leave(struct emitter *w, const struct tile_program *t) {
          "*const of_part = of_tile + (long long)part * %d;",
          sum_type(t), tile_of_block(w), (long long)t->product->parts * all / 2 * threads, group,
          all * threads);
+    put_unscale(w, t);
     put_first_sums(w, t);
     line(w, "#pragma unroll");
     open_brace(w, "for (int h = 0; %sh < %d; h++)", t->product->whole ? "cut && " : "",
@@ -469,20 +485,9 @@ static void begin_tile(struct emitter *w, const struct tile_program *t) {
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
-/* Sums of planes are so many times too large; to undo that takes no instruction of its own. */
-static const char *unscaled(const struct product *p) {
-    static const char *const by[] = {"", " * 0x1p-16f", " * 0x1p-32f"};
-    _Static_assert(PLANE_SCALE == 16, "as here");
-    return p->pairs ? " * unscale" : by[(p->a.planes > 1) + (p->b.planes > 1)];
-}
-
 static void put_stores(struct emitter *w, const struct tile_program *t, int phase) {
-    const char *by = t->product->promotes ? "" : unscaled(t->product);
-    if (!phase && *by) line(w, "#pragma unroll");
-    if (!phase && *by)
-        line(w, "for (int i = 0; i < %d; i++) sums[i] = sums[i]%s;",
-             product_thread_sums(t->product), by);
-    if (!phase && t->product->parts == 1) put_first_sums(w, t); /* else they are in scope */
+    if (!phase && t->product->parts == 1) put_unscale(w, t); /* else they are, and in scope */
+    if (!phase && t->product->parts == 1) put_first_sums(w, t);
     put_epilogue_of(w, t, sums_name(t), phase);
 }
 

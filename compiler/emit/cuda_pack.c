@@ -175,6 +175,9 @@ static void put_neighbours(struct emitter *w, const struct operand *o, const cha
     close_brace(w);
 }
 
+/* Of f16: its data have to be in range. */
+static bool of_pairs(const struct operand *o) { return o->planes == 2 && o->dtype == DT_F16; }
+
 /* The values x[e] as planes, from element `to` of the image on. Pairs are in range if the largest
  * of some neighbours along the depth is: the thread's, and those of so many lanes beside it. The
  * more these are the better: all of them but a small one may be 0, as behind a relu. */
@@ -190,7 +193,7 @@ static void put_planes(struct emitter *w, const struct operand *o, int each, con
         line(w, "#pragma unroll");
         line(w, "for (int e = 0; e < %d; e++) x[e] = k_as_float(k_tf32_bits(x[e]));", each);
     }
-    bool pairs = o->planes == 2;
+    bool pairs = of_pairs(o);
     if (pairs && !o->along) line(w, "unsigned top[1] = {0};");
     if (pairs) line(w, "k_top(top, x);");
     if (pairs && lanes > 1) line(w, "k_top_of_lanes<%d>(top);", lanes);
@@ -315,7 +318,7 @@ static void open_lines(struct emitter *w, const struct operand *o, int64_t chunk
     enum { ABREAST = 2, NEARER = 2, MANY = 4096 };
     long long all = (long long)lines * o->batches;
     int warp = w->k->limits->warp;
-    if (samples || o->planes == 2 || chunks > THREADS) {
+    if (samples || of_pairs(o) || chunks > THREADS) {
         open_loop(w, chunks * all, samples);
         line(w, "const k_idx c = (k_idx)(i %% %lld) * %d;", (long long)chunks, each);
         line(w, "const long long line = i / %lld;", (long long)chunks);
@@ -837,7 +840,7 @@ struct ws_arg image_argument(const struct operand *o, int64_t image) {
 void emit_cuda_pack(struct emitter *w, const struct tile_program *t, int ring, const char *name) {
     const struct operand *o = t->ring[ring].operand;
     int64_t image = t->image[ring];
-    bool pairs = o->planes == 2;
+    bool pairs = of_pairs(o);
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];
     *l = (struct ws_launch){.entry = name,
                             .grid = {tile_pack_blocks(t, ring), 1, 1},

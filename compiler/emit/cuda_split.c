@@ -302,7 +302,7 @@ const char *part_at(struct emitter *w, const struct parts *p, value_id v, const 
 
 /* Loads n parts, `from` and every t1th that follows, the last of which a thread may lack if it is
  * beyond `parts`; then adds them. A condition on the addition instead would have the compiler move
- * the load behind it. */
+ * the load behind it. States of m2 are joined by one division, not by three each. */
 static void put_batch(struct emitter *w, const struct parts *p, const char *from, int n,
                       bool exact) {
     for (uint32_t i = 0; i < p->n; i++)
@@ -320,11 +320,22 @@ static void put_batch(struct emitter *w, const struct parts *p, const char *from
                  p->parts, part, identity_text(w, v));
     }
     close_brace(w);
+    uint32_t together = 0;
+    for (uint32_t i = 0; i < p->n; i++) {
+        value_id v = p->sums[i];
+        if (w->k->values.at[v].reduction != REDUCTION_M2) continue;
+        const char *sum = arena_printf(w->arena, "a%u%s", v, p->subscript),
+                   *all = arena_printf(w->arena, "k_m2_settled<%d>(l%u, 1)", n, v);
+        line(w, "%s = %s;", sum, combine_text(w, v, sum, all));
+        together++;
+    }
+    if (together == p->n) return;
     open_unrolled(w, "i", n);
     for (uint32_t i = 0; i < p->n; i++) {
         value_id v = p->sums[i];
         const char *sum = arena_printf(w->arena, "a%u%s", v, p->subscript);
-        line(w, "%s = %s;", sum, combine_text(w, v, sum, arena_printf(w->arena, "l%u[i]", v)));
+        if (w->k->values.at[v].reduction != REDUCTION_M2)
+            line(w, "%s = %s;", sum, combine_text(w, v, sum, arena_printf(w->arena, "l%u[i]", v)));
     }
     close_brace(w);
 }

@@ -29,8 +29,9 @@ struct emitter {
     const char **store_at; /* the same of stores */
     bool by_sixteens;      /* CUDA: the text at hand has both eights of 16 rows in turn */
     bool here;             /* CUDA: loads stay before what waits or stores behind them */
-    bool columns_ahead;   /* CUDA: what columns have alone has been loaded before, for each octet */
-    int ahead;            /* CUDA: chunks of a row whose loads come before the first is stored */
+    bool rows_ahead;    /* CUDA: what rows have alone has been loaded before, for both of sixteen */
+    bool columns_ahead; /* CUDA: what columns have alone has been loaded before, for each octet */
+    int ahead;          /* CUDA: chunks of a row whose loads come before the first is stored */
     bool depth_is_number; /* CUDA: what the depth is in the text at hand is known to the compiler */
     int indent;
     uint8_t *where;          /* per value: enum where */

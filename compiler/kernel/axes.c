@@ -668,7 +668,10 @@ void choose_axes(struct builder *w) {
                                  (reduced_behind(w, n, nn) ? MASK_N : 0));
         bool turns = over && (w->swaps || (over == MASK_M && rows_read_columns(k, m, nm)));
         find_over(w, turns ? turned_masks(over) : over);
-        if (turns || rows_are_phases(w, m, nm, n, nn) || rows_are_few(w, m, nm, n, nn, r, nr))
+        /* What is reduced along one of both stays where find_over says. */
+        bool either = !(k->over & MASK_M) == !(k->over & MASK_N);
+        bool phases = !turns && rows_are_phases(w, m, nm, n, nn) && either;
+        if (turns || phases || rows_are_few(w, m, nm, n, nn, r, nr))
             swap_factors(k, m, &nm, n, &nn);
         if (k->over & MASK_M) k->span[AXIS_M] = reduced_span(w, m, nm);
         if (k->over & MASK_N) k->span[AXIS_N] = reduced_span(w, n, nn);

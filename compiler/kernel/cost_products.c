@@ -113,9 +113,9 @@ static double torn_lines(const struct operand *o) {
 }
 
 /* Clocks of what a step's copies bring of a factor, by lines of windows, which tensor maps are slow
- * at, or by bytes: short steps bring less. */
+ * at, or by bytes: short steps bring less. sharers: blocks of a cluster that copy a part each. */
 static double copy_clocks(const struct product *p, const struct operand *o, int bytes, int rows,
-                          int depth) {
+                          int depth, int sharers) {
     /* A clock, at most, in lines of 128 bytes; others take as long: 8192^3 in bf16 takes an H100
      * 3.9 ms by tiles of 64 by 64, 4.2 by 96 columns, lines of 64 bytes, and 9.0 by 80, of 32. */
     const double COPIED = 60;
@@ -134,7 +134,8 @@ static double copy_clocks(const struct product *p, const struct operand *o, int 
     if (!o->windows)
         return part * bytes / COPIED * torn_lines(o) * LINE / operand_line(o, rows, depth);
     bool wide = operand_has_runs(o) && dtype_bytes(o->dtype) == 4 && !p->by_warp;
-    return part * bytes / o->line * (wide ? RUN : operand_line_clocks(o, p->by_warp));
+    double of_line = operand_line_clocks(o, o->along ? depth : rows / sharers, p->by_warp);
+    return part * bytes / o->line * (wide ? RUN : of_line);
 }
 
 /* Clocks of a tile's epilogue but for its stores, of instructions that dear operators take, and
@@ -390,8 +391,8 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
     if (p->by_warp) wait = BARRIER / resident;
     int cluster_a = product_sharers(p, y->cluster, AXIS_M),
         cluster_b = product_sharers(p, y->cluster, AXIS_N);
-    double of_a = copy_clocks(p, &p->a, p->a_bytes / cluster_a, y->bx, (int)depth),
-           of_b = copy_clocks(p, &p->b, p->b_bytes / cluster_b, y->br, (int)depth);
+    double of_a = copy_clocks(p, &p->a, p->a_bytes / cluster_a, y->bx, (int)depth, cluster_a),
+           of_b = copy_clocks(p, &p->b, p->b_bytes / cluster_b, y->br, (int)depth, cluster_b);
     /* Nobody copies what is made; of other factors than windows this is as it was fitted. */
     bool made_windows = p->makers && im2col_has_taps(k->im2col[p->a.made ? 0 : 1][0]);
     if (made_windows) *(p->a.made ? &of_a : &of_b) = 0;

@@ -82,7 +82,7 @@ enum {
 
 /* Of which plane each is multiplied with which, the smallest products first. */
 static void choose_passes(struct product *p) {
-    for (int sum = p->pairs ? 1 : 2; sum >= 0; sum--)
+    for (int sum = p->pairs || p->halves ? 1 : 2; sum >= 0; sum--)
         for (int a = 0; a < p->a.planes; a++)
             for (int b = 0; b < p->b.planes; b++) {
                 if (a + b != sum) continue;
@@ -740,7 +740,8 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
                             (long long)least, MOST_PARTS);
     int64_t part = (c->knob[KNOB_tail] ? steps : round_up(steps, p->parts) / p->parts) * depth;
     bool of_f32 = t == DT_F32 && p->a.dtype != DT_F32; /* in bf16, be it one plane */
-    p->promotes = p->n_passes > 1 || of_f32 || (part > UNPROMOTED && t != DT_I32);
+    p->promotes = part > UNPROMOTED && t != DT_I32;
+    p->promotes |= (p->n_passes > 1 || of_f32) && !p->halves;
     int promote = of_bytes ? PROMOTE_F8 : p->a.dtype == DT_F32 ? PROMOTE_TF32 : PROMOTE_DEPTH;
     if (p->pairs && depth == PAIRED_DEPTH) promote = depth;
     int summed = p->a.lying ? p->a.step_taps * p->a.step_channels : depth;

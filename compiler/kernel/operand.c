@@ -25,6 +25,9 @@
  *     the same, pixels innermost,     flat=2: tiles of p0, or of an image of x, channel by channel,
  *         in tf32 or f32              of pixels one behind the other, which threads read into
  *                                     registers tap by tap
+ *     the depth is windows, in tf32   of more than a line of depth: an image of two planes of bf16,
+ *                                     which hold more digits and may run along the rows, as the
+ *                                     other factor's then do
  *
  * Which of these it is, is chosen here; where elements of an image and of a tile lie is in
  * operand_image.c, windows are in operand_windows.c, what warps make in operand_made.c. */
@@ -240,7 +243,7 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     bool batched = k->axis[AXIS_Z] && x->mask & MASK_Z;
     value_id load = plain_load(k, factor);
     enum dtype sums = k->values.at[k->dot].dtype;
-    bool wide = sums == DT_F32, tf32 = is_tf32(k), by_warp = p->by_warp;
+    bool wide = sums == DT_F32, tf32 = is_tf32(k) && !p->halves, by_warp = p->by_warp;
     bool reads = !by_warp && !p->tensor; /* may its threads read the left factor? */
     bool bytes = product_is_of_bytes(k);
     bool deep = tf32 || bytes; /* its lines run along the depth, whatever memory does */
@@ -259,7 +262,7 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     o.stored = o.dtype;
     bool is_exact = load != NO_VALUE && k->values.at[load].dtype == o.dtype;
     bool is_one_plane = is_exact || bytes || (!p->pairs && fits_bf16(k, factor));
-    if (wide && !is_one_plane && !tf32) o.planes = p->pairs ? 2 : 3;
+    if (wide && !is_one_plane && !tf32) o.planes = p->pairs || p->halves ? 2 : 3;
     bool fixed = axis == AXIS_M ? k->a_fixed : k->b_fixed; /* packed in no call's time */
     int64_t others = kernel_size(k, axis == AXIS_M ? AXIS_N : AXIS_M);
     if (is_exact && is_matrix(k, load, &o)) {
@@ -295,6 +298,9 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
 
 void product_operands(const struct kernel *k, struct product *p, int m, int n, int depth,
                       struct arena *a) {
+    bool windows = im2col_has_taps(k->im2col[0][1]) || im2col_has_taps(k->im2col[1][1]);
+    bool lines = depth * dtype_bytes(DT_F32) > LINE; /* of more of tf32 there are none */
+    p->halves = is_tf32(k) && windows && lines && !p->by_warp && !p->pairs && !p->makers;
     p->a = make_operand(k, k->dot_a, AXIS_M, m, depth, p);
     p->b = make_operand(k, k->dot_b, AXIS_N, n, depth, p);
     if (p->makers) choose_made(k, p);

@@ -107,6 +107,21 @@ static void set_flat_map(struct tensor_map *m, const struct operand *o) {
     m->stride[2] = (runs ? o->batch : o->pitch * o->rows) * bytes;
 }
 
+bool windows_are_box(const struct operand *o, int64_t lines, int *box) {
+    const struct im2col *w = o->order;
+    if (!o->windows || o->flat) return false;
+    for (int d = 0; d < w->n; d++) {
+        int64_t windows = w->dim[d].windows;
+        if (w->dim[d].step != 1) return false;
+        bool all = lines % windows == 0;
+        if (!all && windows % lines) return false;
+        box[d] = (int)(all ? windows : lines);
+        lines = all ? lines / windows : 1;
+    }
+    box[w->n] = (int)lines;
+    return true;
+}
+
 struct tensor_map operand_map(const struct operand *o, int line, int lines) {
     int64_t bytes = dtype_bytes(o->stored);
     int64_t width = o->along ? o->rows : o->depth, all = o->along ? o->depth : o->rows;
@@ -128,7 +143,6 @@ struct tensor_map operand_map(const struct operand *o, int line, int lines) {
     if (o->flat) set_flat_map(&m, o);
     if (!o->windows || o->flat) return m;
     const struct im2col *w = o->order;
-    m.windows = true;
     m.rank = w->n + 2;
     m.size[0] = w->of                 ? w->channels
                 : o->load == NO_VALUE ? o->pitch
@@ -144,6 +158,9 @@ struct tensor_map operand_map(const struct operand *o, int line, int lines) {
                                               (int)(x->step < INT16_MAX ? x->step : INT16_MAX)};
     }
     m.box[w->n + 1] = 1;
+    int box[IM2COL_DIMS + 1];
+    m.windows = !windows_are_box(o, lines, box);
+    for (int d = 0; d <= w->n && !m.windows; d++) m.box[d + 1] = box[d];
     return m;
 }
 

@@ -118,10 +118,13 @@ struct product {
     int n_passes;
     bool flat, lying;   /* windows of an operand are */
     bool pairs, shares; /* shares: as of the kernel */
-    bool splits;        /* pairs: who multiplies makes those of factors that lie as maps want */
-    int promote_pairs;  /* of pairs: the depth that products of first planes sum up */
-    bool by_warp; /* mma.sync: a warp waits for its products, and all warps copy; else wgmma */
-    bool tensor;  /* else, tcgen05: a thread has products made, whose sums lie in tensor memory */
+    /* In tf32's place two planes of bf16, which have more digits, and may run along the rows: of
+     * factors that have windows along the depth, tf32 needs each of a window's elements written. */
+    bool halves;
+    bool splits;       /* pairs: who multiplies makes those of factors that lie as maps want */
+    int promote_pairs; /* of pairs: the depth that products of first planes sum up */
+    bool by_warp;      /* mma.sync: a warp waits for its products, and all warps copy; else wgmma */
+    bool tensor; /* else, tcgen05: a thread has products made, whose sums lie in tensor memory */
     int sums_at_once;   /* tensor: sets of a tile's sums there, which are filled in turn, */
     int tensor_columns; /* and columns of 128 words that a block has of it */
     int warpgroups; /* that multiply: 64 rows of a tile each; by_warp, and tensor, 1: all of them */
@@ -218,13 +221,17 @@ bool store_begins_anywhere(const struct kernel *k, const struct product *p,
 /* From the first element of the store to that `by` further along an axis; -1: it is not known. */
 int64_t store_step(const struct kernel *k, const struct store_node *s, enum axis x, int by);
 /* What writing an operand's image takes in us, and its being read once (0: it has none); the clocks
- * that a line of a tile of windows takes at least: on an H100, tensor maps bring one in 5, of 32
- * bytes as of 128. */
+ * that a line of a tile of so many windows takes at least: on an H100, tensor maps bring one in 5,
+ * of 32 bytes as of 128. */
 double operand_pack_us(const struct kernel *k, const struct operand *o);
-double operand_line_clocks(const struct operand *o, bool by_warp);
+double operand_line_clocks(const struct operand *o, int64_t lines, bool by_warp);
 /* What a tensor map is told of an operand whose boxes have so many lines, of `line` bytes; windows:
  * where the taps of the last one are must be asked beside. Its address is 0. */
 struct tensor_map operand_map(const struct operand *o, int line, int lines);
+/* Are so many windows, from a multiple of that on, whole lines of an image's, or whole images?
+ * Then they are a box of it, at each tap; `box` has how many of
+ * them there are along each dimension, images last. */
+bool windows_are_box(const struct operand *o, int64_t lines, int *box);
 /* Where in the image of an operand of windows that element of the product is; -1: it is 0. */
 int64_t operand_element(const struct operand *o, int plane, int64_t z, int64_t row, int64_t depth);
 /* Which row (or column) of the product an operand's is; -1: none. */

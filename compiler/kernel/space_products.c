@@ -184,6 +184,52 @@ static void propose_even(struct space *s, int stages) {
             }
 }
 
+/* The most windows, so many at least and at most, that are whole lines of an image's, or of several
+ * of them, in sixteens or eights: a box of the image, which comes sooner than as many windows.
+ * 0: none are, or windows are not one apart. */
+static int windows_of_box(const struct im2col *w, int least, int most, int each) {
+    if (!im2col_has_taps(w) || w->phases || w->dim[0].step != 1) return 0;
+    int64_t line = w->dim[0].windows, lines = w->n > 1 ? w->dim[1].windows : 1;
+    if (w->n > 1 && w->dim[1].step != 1) return 0;
+    for (int64_t n = most / line; n > 0; n--)
+        if (lines % n == 0 && n * line >= least && n * line % each == 0) return (int)(n * line);
+    return 0;
+}
+
+/* Tiles of whole lines of windows, where the usual ones are none: columns, by one warpgroup or two,
+ * together or in turn; or the depth, of which a step has so much. */
+static void propose_lines(struct space *s, int stages) {
+    enum { LEAST = 64, MOST = 256, HALF = 128, STEP = 48, MOST_STEP = 128, USUAL = 64 };
+    static const int tiles[][2] = {{64, 192}, {64, 256},  {128, 192}, {128, 256},
+                                   {64, 128}, {128, 128}, {128, 64},  {64, 64}};
+    int warps = 128 / s->k->limits->warp, n = 0;
+    for (int most = MOST; (n = windows_of_box(s->k->im2col[1][0], LEAST, most, 8)); most = n - 1)
+        for (int m = 64; m <= HALF; m += 64)
+            for (int cluster = 1; cluster <= 2; cluster++) {
+                struct config c = CONFIG(K(m, m), K(n, n), K(k, 128 / element(s)),
+                                         K(cluster, cluster > 1 ? cluster : 0), K(mma, 1),
+                                         K(warps, (m / 64 + 1) * warps));
+                propose_tile(s, c, stages);
+                c.knob[KNOB_warps] = 3 * warps, c.knob[KNOB_pingpong] = 1;
+                propose_staged(s, c, stages);
+                c.knob[KNOB_warps] = (m / 64 + 1) * warps, c.knob[KNOB_pingpong] = 0;
+                c.knob[KNOB_fit] = 2;
+                if (n <= HALF && cluster == 1) propose_tile(s, c, stages);
+            }
+    const struct im2col *a = s->k->im2col[0][1], *b = s->k->im2col[1][1];
+    bool halves = element(s) == 4 && (im2col_has_taps(a) || im2col_has_taps(b));
+    int depths[] = {windows_of_box(im2col_has_taps(a) ? a : b, STEP, MOST_STEP, 16),
+                    halves ? USUAL : 0};
+    for (size_t i = 0; i < 2 * sizeof tiles / sizeof *tiles; i++) {
+        const int *t = tiles[i / 2], depth = depths[i % 2];
+        if (!depth || (i % 2 && depth == depths[0])) continue;
+        propose_tile(s,
+                     CONFIG(K(m, t[0]), K(n, t[1]), K(k, depth), K(mma, 1),
+                            K(warps, (t[0] / 64 + 1) * warps)),
+                     stages);
+    }
+}
+
 /* On the matrix units. Sums that are promoted need twice the registers, and three planes of each
  * factor three times the stages' memory: what does not fit is refused. */
 static void propose_mma(struct space *s) {
@@ -239,6 +285,7 @@ static void propose_mma(struct space *s) {
             propose_staged(s, c, MOST_STAGES);
         }
     propose_even(s, MOST_STAGES);
+    propose_lines(s, MOST_STAGES);
     /* Two blocks a multiprocessor, of tiles that leave room for two. */
     static const int halves[][2] = {{64, 192}, {64, 128}, {64, 96},  {64, 80}, {64, 64},
                                     {128, 64}, {128, 32}, {128, 24}, {128, 16}};

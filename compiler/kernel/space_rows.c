@@ -188,6 +188,12 @@ void propose_blocks(struct space *s) {
                                            K(cluster, c > 1 ? c : 0), K(blocks, blocks),
                                            K(stages, stages > 1 ? stages : 0)));
                 }
+                /* A row is one step of its threads, which sum up the columns of several. */
+                for (int rows = 2; rows <= 4 && k->columns && t1 * vec == nr; rows *= 2)
+                    for (int blocks = 1; blocks <= 8; blocks += 1 + blocks / 4)
+                        propose(s,
+                                CONFIG(K(x, x * rows), K(r, (int)nr), K(warps, warps), K(vec, vec),
+                                       K(rows, rows), K(keep, 1), K(blocks, blocks)));
             }
 }
 

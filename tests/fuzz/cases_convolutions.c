@@ -179,6 +179,21 @@ static const char sums_of_pixels[] =
     " %c = convolution(%x, %w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n"
     " %s = sum(%c, [0, 2, 3], False)\n return %c, %s\n}\n";
 
+/* 600 parts of each result, which are added up in chunks before. */
+static const char parts_of_pixels[] =
+    "graph(%x: bf16[48, 10, 10, 16], %w: bf16[24, 16, 1, 1]) {\n"
+    " %p = permute(%x, [0, 3, 1, 2])\n"
+    " %c = convolution(%p, %w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n"
+    " %s = sum(%c, [0, 2, 3], False)\n return %c, %s\n}\n";
+
+/* Few channels of each pixel are side by side, as phases are, and each has a norm. */
+static const char few_normed[] =
+    "graph(%x: bf16[3, 10, 10, 16], %w: bf16[8, 16, 1, 1]) {\n"
+    " %p = permute(%x, [0, 3, 1, 2])\n"
+    " %c = convolution(%p, %w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n"
+    " %n = batch_norm(%c, None, None, None, None, True)\n %y = permute(%n, [0, 2, 3, 1])\n"
+    " return %y\n}\n";
+
 /* Of each image and the channels of a group, whose pixels end within tiles. */
 static const char sums_of_images[] =
     "graph(%x: f32[3, 20, 12, 13], %w: f32[36, 20, 3, 3], %b: f32[36]) {\n"
@@ -399,6 +414,58 @@ static const struct {
      " %c = convolution(%q, %w, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)\n"
      " return %c\n}\n",
      "mma=1 m=64 n=32 k=64 stages=2 warps=8 flat=1"},
+};
+
+/* Windows that are boxes of an image: whole lines of them, a part of one, whole images of which the
+ * last are none, in one to three dimensions, dilated, of phases, of planes; shared by two blocks,
+ * in turn, with sums over all of them; or the depth is windows, in steps of whole lines. */
+static const struct {
+    const char *text, *config;
+} in_lines[] = {
+    {"graph(%x: bf16[3, 8, 12, 40], %w: bf16[24, 40, 3, 3], %b: bf16[24]) {\n"
+     " %p = permute(%x, [0, 3, 1, 2])\n"
+     " %c = convolution(%p, %w, %b, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)\n"
+     " %r = relu(%c)\n %s = sum(%r, [0, 2, 3], False)\n return %r, %s\n}\n",
+     "mma=1 m=64 n=24 k=64 stages=2 warps=8"},
+    {"graph(%x: bf16[3, 8, 12, 64], %w: bf16[72, 64, 3, 3]) {\n"
+     " %p = permute(%x, [0, 3, 1, 2])\n"
+     " %c = convolution(%p, %w, None, [1, 1], [2, 2], [2, 2], False, [0, 0], 1)\n"
+     " return %c\n}\n",
+     "mma=1 m=64 n=48 k=64 stages=3 warps=12 pingpong=1"},
+    {"graph(%x: bf16[3, 8, 12, 64], %w: bf16[100, 64, 2, 3]) {\n"
+     " %p = permute(%x, [0, 3, 1, 2])\n"
+     " %c = convolution(%p, %w, None, [1, 1], [1, 1], [2, 1], False, [0, 0], 1)\n"
+     " return %c\n}\n",
+     "mma=1 m=64 n=192 k=64 stages=2 warps=8"},
+    {"graph(%x: f16[2, 5, 32, 64], %w: f16[100, 64, 3, 3]) {\n"
+     " %p = permute(%x, [0, 3, 1, 2])\n"
+     " %c = convolution(%p, %w, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)\n"
+     " return %c\n}\n",
+     "mma=1 m=64 n=32 k=64 stages=2 warps=8 cluster=2"},
+    {"graph(%x: bf16[2, 40, 128], %w: bf16[24, 40, 3]) {\n"
+     " %c = convolution(%x, %w, None, [1], [1], [1], False, [0], 1, 1)\n return %c\n}\n",
+     "mma=1 m=64 n=32 k=64 stages=2 warps=8"},
+    {"graph(%x: f32[3, 17, 2, 4, 8], %w: f32[24, 17, 3, 3, 3]) {\n"
+     " %c = convolution(%x, %w, None, 1, 1, 1, False, 0, 1, 3)\n return %c\n}\n",
+     "mma=1 m=64 n=32 k=64 stages=2 warps=8"},
+    {"graph(%x: bf16[2, 9, 8, 64], %w: bf16[64, 40, 3, 3]) {\n"
+     " %p = permute(%x, [0, 3, 1, 2])\n"
+     " %c = convolution(%p, %w, None, [2, 2], [1, 1], [1, 1], True, [1, 1], 1)\n"
+     " return %c\n}\n",
+     "mma=1 m=64 n=24 k=64 stages=2 warps=8"},
+    {"graph(%x: bf16[40, 3, 8, 12], %g: bf16[24, 3, 8, 12]) {\n"
+     " %c = convolution(%x, %g, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)\n"
+     " return %c\n}\n",
+     "mma=1 m=64 n=64 k=48 stages=2 warps=8 split=2"},
+    /* the same in two planes of bf16, by lines and by windows */
+    {"graph(%x: f32[40, 3, 8, 12], %g: f32[24, 3, 8, 12]) convolutions tf32 {\n"
+     " %c = convolution(%x, %g, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)\n"
+     " return %c\n}\n",
+     "mma=1 m=64 n=64 k=48 stages=2 warps=8 split=2"},
+    {"graph(%x: f32[40, 3, 9, 13], %g: f32[24, 3, 9, 13]) convolutions tf32 {\n"
+     " %c = convolution(%x, %g, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)\n"
+     " return %c\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
 };
 
 /* Images as they lie, channels first: paddings along all dimensions, of which the inner ones are
@@ -854,4 +921,14 @@ void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
                                       .maybe = true,
                                       .config = config}));
     }
+    vec_push(a, out, ((struct case_graph){.text = few_normed, .every = CASES_DEFAULT}));
+    vec_push(a, out,
+             ((struct case_graph){.text = parts_of_pixels,
+                                  .every = CASES_DEFAULT,
+                                  .config = "mma=1 m=64 n=8 k=16 stages=2 warps=8"}));
+    for (size_t i = 0; i < sizeof in_lines / sizeof *in_lines; i++)
+        vec_push(a, out,
+                 ((struct case_graph){.text = in_lines[i].text,
+                                      .every = CASES_DEFAULT,
+                                      .config = in_lines[i].config}));
 }

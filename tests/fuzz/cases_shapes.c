@@ -771,6 +771,11 @@ static const char batch_norms[] =
 static const char *const batch_norm_configs[] = {
     "x=8 r=128 warps=8 keep=1 cluster=8", "x=64 r=64 warps=16 vec=4 cluster=8 skip_l1=1 online=1"};
 
+/* Columns of several rows a thread, of which the last are none. */
+static const char rows_of_columns[] =
+    "graph(%x: bf16[2201, 64], %w: bf16[64]) {\n %y = mul(%x, %w)\n %c = sum(%y, 0)\n"
+    " return %y, %c\n}\n";
+
 void cases_shapes(struct arena *a, case_vec *out) {
     long_tail(a, out);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
@@ -799,4 +804,8 @@ void cases_shapes(struct arena *a, case_vec *out) {
                  ((struct case_graph){.text = batch_norms,
                                       .every = CASES_DEFAULT,
                                       .config = batch_norm_configs[i]}));
+    vec_push(a, out,
+             ((struct case_graph){.text = rows_of_columns,
+                                  .every = CASES_DEFAULT,
+                                  .config = "x=16 r=64 warps=1 vec=8 rows=4 keep=1 blocks=1"}));
 }

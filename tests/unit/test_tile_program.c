@@ -236,6 +236,27 @@ static void test_print_float8(void **state) {
     arena_free(a);
 }
 
+/* Whole lines of windows that are one apart are boxes of the image; others are not. */
+static void test_boxes_of_windows(void **state) {
+    struct arena *a = arena_new();
+    struct tile_program *t = program_of(a, pooled, "mma=1 m=64 n=24 k=32 stages=2 warps=8");
+    struct tensor_map m = operand_map(&t->product->b, 64, 24);
+    assert_false(m.windows);
+    assert_int_equal(m.rank, 4);
+    assert_memory_equal(m.box, ((int[]){32, 12, 2, 1}), 4 * sizeof(int));
+    m = operand_map(&t->product->b, 64, 6); /* half of a line */
+    assert_false(m.windows);
+    assert_memory_equal(m.box, ((int[]){32, 6, 1, 1}), 4 * sizeof(int));
+    m = operand_map(&t->product->b, 64, 192); /* both images */
+    assert_false(m.windows);
+    assert_memory_equal(m.box, ((int[]){32, 12, 8, 2}), 4 * sizeof(int));
+    assert_true(operand_map(&t->product->b, 64, 32).windows);
+    assert_true(operand_map(&t->product->b, 64, 36).windows); /* 3 lines of 8 */
+    t = program_of(a, lying, "mma=1 m=64 n=32 k=64 stages=2 warps=8");
+    assert_true(operand_map(&t->product->b, 128, 20).windows); /* two apart */
+    arena_free(a);
+}
+
 /* What windows are read through is copied once, and the other factor is as deep. */
 static void test_print_windows(void **state) {
     struct arena *a = arena_new();
@@ -1192,6 +1213,7 @@ int main(void) {
         cmocka_unit_test(test_print),
         cmocka_unit_test(test_print_tf32),
         cmocka_unit_test(test_turned_rows),
+        cmocka_unit_test(test_boxes_of_windows),
         cmocka_unit_test(test_print_windows),
         cmocka_unit_test(test_print_made),
         cmocka_unit_test(test_print_by_warps),
