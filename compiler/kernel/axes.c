@@ -622,9 +622,10 @@ static void swap_factors(struct kernel *k, ex *m, int *nm, ex *n, int *nn) {
 static int without_arms(const struct builder *w, ex *axes, int n) {
     int kept = 0;
     for (int i = 0; i < n; i++) {
-        bool arm = false;
-        for (int k = 0; k < w->n_arms; k++) arm |= axes[i] == w->arms[k];
-        if (!arm) axes[kept++] = axes[i];
+        ex axis = axes[i];
+        for (int k = 0; k < w->n_arms; k++)
+            if (axes[i] == w->arms[k].axis) axis = w->arms[k].of;
+        if (axis != EX_NONE) axes[kept++] = axis;
     }
     return kept;
 }
