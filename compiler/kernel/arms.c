@@ -59,21 +59,26 @@ static bool leaves_vectors(const struct builder *w, ex a, int64_t size) {
            stores_lie_between(w->k, a, size, g->x[g->n_x - 2]);
 }
 
-ex find_arm(const struct builder *w) {
+struct arm all_of(const struct builder *w, ex axis) {
+    return (struct arm){.axis = axis, .n = ex_value(w->k->ex, ex_symbol(w->k->ex, axis)->bound)};
+}
+
+struct arm find_arm(const struct builder *w) {
     const struct kernel *k = w->k;
     const struct group *g = w->g;
+    const struct arm none = {0};
     int64_t size;
     if (k->limits->kind != DEVICE_CUDA || g->n_r || g->matmul || g->scan || g->columns ||
         k->subscripts.n)
-        return EX_NONE;
+        return none;
     for (int i = 0; i < g->n_x; i++) {
         if (!ex_is_const(k->ex, ex_symbol(k->ex, g->x[i])->bound, &size) || size > MAX_ARMS)
             continue;
         if (size * k->values.n <= MAX_ARM_VALUES && leaves_vectors(w, g->x[i], size) &&
             chooses(k, g->x[i], size))
-            return g->x[i];
+            return all_of(w, g->x[i]);
     }
-    return EX_NONE;
+    return none;
 }
 
 struct interleaved layout_interleaved(const struct kernel *k, const struct layout *y,

@@ -294,13 +294,20 @@ static ex store_guard(struct builder *w, buffer_id b, const ex *index) {
     return guard;
 }
 
-/* What a member stores; with arms, where these axes are at `at`. */
-static void expand_store(struct builder *w, const struct member *M, const ex *at) {
+/* What a member stores; with arms, at these places of theirs. */
+static void expand_store(struct builder *w, const struct member *M, const int64_t *place) {
     const struct nest *n = &w->l->nests.at[M->nest];
-    ex index[WS_MAX_RANK];
+    ex index[WS_MAX_RANK], axis[GROUP_MAX_AXES], at[GROUP_MAX_AXES];
+    for (int i = 0; i < w->n_arms; i++) {
+        const struct arm *x = &w->arms[i];
+        axis[i] = x->axis;
+        at[i] = ex_const(w->k->ex, place[i]);
+        if (x->of)
+            at[i] = ex_add(w->k->ex, ex_mul(w->k->ex, x->of, ex_const(w->k->ex, x->n)), at[i]);
+    }
     for (int d = 0; d < w->l->buffers.at[n->out].meta.rank; d++) {
         index[d] = ex_subst(w->k->ex, n->out_index[d], M->from, M->to, M->n);
-        index[d] = ex_subst(w->k->ex, index[d], w->arms, at, w->n_arms);
+        index[d] = ex_subst(w->k->ex, index[d], axis, at, w->n_arms);
     }
     struct store_node st = {.buffer = n->out,
                             .index = offset_of(w, n->out, index),
@@ -318,16 +325,12 @@ static bool covers(const struct builder *w, const struct member *M, ex axis) {
 /* At all places along the arms that it covers, the innermost first to go on. A product, which may
  * be stored as well, covers none. */
 static void expand_arms(struct builder *w, const struct member *M) {
-    ex at[GROUP_MAX_AXES];
-    for (int i = 0; i < w->n_arms; i++) at[i] = ex_const(w->k->ex, 0);
+    int64_t place[GROUP_MAX_AXES] = {0};
     for (int i = 0; i >= 0;) {
-        expand_store(w, M, at);
+        expand_store(w, M, place);
         for (i = w->n_arms - 1; i >= 0; i--) {
-            int64_t next = ex_value(w->k->ex, at[i]) + 1;
-            bool ends = !covers(w, M, w->arms[i]) ||
-                        next == ex_value(w->k->ex, ex_symbol(w->k->ex, w->arms[i])->bound);
-            at[i] = ex_const(w->k->ex, ends ? 0 : next);
-            if (!ends) break;
+            if (covers(w, M, w->arms[i].axis) && ++place[i] < w->arms[i].n) break;
+            place[i] = 0;
         }
     }
 }
@@ -726,10 +729,10 @@ static const char *entry_of(struct builder *w) {
 /* What is not as the group has it, see struct builder. */
 struct form {
     bool by_rows, taps;
-    bool thin;          /* a product is a sum like any other */
-    bool swaps;         /* its factors change places */
-    bool keeps_choices; /* also where it is known which way they go */
-    ex arm;
+    bool thin;             /* a product is a sum like any other */
+    bool swaps;            /* its factors change places */
+    bool keeps_choices;    /* also where it is known which way they go */
+    struct arm arm, below; /* below: of windows */
 };
 
 /* Is n a product of which one factor has so few rows, or columns, that to pack the other one for
@@ -846,30 +849,35 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
     w.taps = form.taps;
     w.keeps_choices = form.keeps_choices;
     w.swaps = form.swaps;
-    w.n_arms = form.arm != EX_NONE;
-    w.arms[0] = form.arm;
+    if (form.arm.n) w.arms[w.n_arms++] = form.arm;
+    if (form.below.n) w.arms[w.n_arms++] = form.below;
+    k->below = form.below.n > 0;
     struct group sums = s->groups.at[group];
     sums.matmul = false;
     sums.n_arms = 0;
     if (form.thin) w.g = &sums;
-    for (int i = w.g->n_x - w.g->n_arms; i < w.g->n_x; i++) w.arms[w.n_arms++] = w.g->x[i];
+    for (int i = w.g->n_x - w.g->n_arms; i < w.g->n_x; i++)
+        w.arms[w.n_arms++] = all_of(&w, w.g->x[i]);
     name_kernel(&w);
     expand_group(&w);
     if (has_lost_product(k) && !form.keeps_choices)
         return build(s, group, limits, (struct form){.keeps_choices = true}, a);
     /* Stores with guards are those of products. */
-    bool plain = !form.by_rows && !form.taps && !form.arm && !has_guards(k);
+    bool plain = !form.by_rows && !form.taps && !form.arm.n && !has_guards(k);
     struct kernel *by_taps = NULL;
     if (plain && is_thin_product(&w)) {
         w.g = &sums;
-        if (reduces_windows(&w))
-            by_taps = build(s, group, limits,
-                            (struct form){.taps = true, .thin = true, .arm = find_filters(&w)}, a);
+        struct form taps = {.taps = reduces_windows(&w), .thin = true};
+        if (taps.taps) {
+            taps.arm = find_filters(&w), taps.below = find_below(&w);
+            by_taps = build(s, group, limits, taps, a);
+        }
         w.g = &s->groups.at[group];
     }
-    struct form other = {.taps = plain && reduces_windows(&w),
-                         .arm = plain ? find_arm(&w) : EX_NONE};
-    if (other.taps || other.arm) return build(s, group, limits, other, a);
+    struct form other = {.taps = plain && reduces_windows(&w)};
+    if (plain) other.arm = find_arm(&w);
+    if (other.taps) other.below = find_below(&w);
+    if (other.taps || other.arm.n) return build(s, group, limits, other, a);
     look_up_one_hot_sums(&w);
     narrow_integers(&w);
     if (w.g->matmul) find_zeros(&w);

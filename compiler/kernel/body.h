@@ -148,6 +148,7 @@ struct kernel {
                         reduction: a tile is a whole row */
     const struct steps *steps;     /* PERSISTENT */
     const struct landing *landing; /* NULL: terms count wherever they are */
+    bool below;                    /* a thread has windows one below the other (taps.c) */
     bool unrolled;   /* taps or arms (taps.c, arms.c): several loads and stores a point are of one
                         buffer */
     bool wide_index; /* element offsets need 64 bits */

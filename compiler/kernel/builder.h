@@ -4,6 +4,14 @@
 
 #include "kernel/kernel.h"
 
+/* A parallel axis that is no loop: a thread has n of its places, all of them, or some neighbours,
+ * that is axis = n*of + 0, 1 ... n - 1, where `of` takes its place. */
+struct arm {
+    ex axis;
+    int64_t n; /* 0: no arm */
+    ex of;     /* EX_NONE: all */
+};
+
 struct builder {
     struct kernel *k;
     const struct schedule *s;
@@ -15,8 +23,8 @@ struct builder {
     bool taps;          /* windows are no loops, see taps.c */
     bool keeps_choices; /* `where` stays, also where it is known which way it goes */
     bool swaps;         /* the right factor of a product is the left one */
-    int n_arms;         /* parallel axes that are no loops, see arms.c; a group may say */
-    ex arms[GROUP_MAX_AXES];
+    int n_arms;         /* see arms.c; a group may say */
+    struct arm arms[GROUP_MAX_AXES];
     bool in_product;     /* of a loop's steps: what these store is read, not made again */
     bool folds;          /* values were folded, see positions.c: some may be wanted no more */
     struct map numbers;  /* value bytes -> value id */
@@ -52,7 +60,10 @@ void find_masks(struct kernel *k);
 bool reduces_windows(const struct builder *w);
 /* Needs that: a short axis along which the same windows are read, with weights that are few enough
  * for a thread; EX_NONE. */
-ex find_filters(const struct builder *w);
+struct arm find_filters(const struct builder *w);
+/* Needs that: the axis along which windows lie one below the other, and how many of these a thread
+ * has, since they share lines of what they read. */
+struct arm find_below(const struct builder *w);
 value_id expand_taps(struct builder *w, const struct nest *n, const ex *from, const ex *to,
                      int count);
 
@@ -63,9 +74,10 @@ bool op_of_sums(struct exprs *p, enum op op, ex a, ex b, ex *out);
 /* Is v a position, below a dimension's size and not negative? Then this is where. */
 bool position_inside(const struct builder *w, value_id v, ex size, ex *at);
 
-/* arms.c. Needs the group expanded, in its own axes: the axis along which its loads are chosen,
- * which is short, or EX_NONE. */
-ex find_arm(const struct builder *w);
+/* arms.c. all_of: an axis whose size is known. find_arm needs the group expanded, in its own axes:
+ * the axis along which its loads are chosen, which is short. */
+struct arm all_of(const struct builder *w, ex axis);
+struct arm find_arm(const struct builder *w);
 
 /* narrow.c. Breaks value ids. */
 void narrow_integers(struct builder *w);

@@ -127,8 +127,8 @@ static const char *check_vector(const struct kernel *k, bool window, struct layo
     enum axis along = y->rows_inner ? AXIS_X : AXIS_R;
     if (y->vec == 1 || ex_divides(k->ex, y->vec, k->bound[along])) return NULL;
     y->ragged = y->shift && !y->hits && may_overlap(k, y->vec);
-    y->cut =
-        window && k->kind == KERNEL_POINTWISE && !y->shift && 2 * kernel_size(k, AXIS_R) >= y->vec;
+    y->cut = window && k->kind == KERNEL_POINTWISE && !y->shift && !k->below &&
+             2 * kernel_size(k, AXIS_R) >= y->vec;
     if (y->ragged || y->cut) return NULL;
     bool can_peel = !y->rows_inner && k->kind != KERNEL_SCAN && !k->columns;
     if (can_peel && kernel_size(k, AXIS_R) >= y->vec) y->start = kernel_row_start(k, y->vec);

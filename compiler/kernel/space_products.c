@@ -234,10 +234,12 @@ static void propose_lines(struct space *s, int stages) {
  * factor three times the stages' memory: what does not fit is refused. */
 static void propose_mma(struct space *s) {
     enum { MOST_STAGES = 8 };
-    static const int tiles[][2] = {
-        {128, 256}, {128, 192}, {128, 128}, {128, 64}, {64, 256}, {64, 128}, {64, 64},  {192, 128},
-        {64, 32},   {128, 32},  {128, 8},   {128, 16}, {128, 24}, {128, 48}, {192, 64}, {192, 48}};
+    static const int tiles[][2] = {{128, 256}, {128, 192}, {128, 128}, {128, 64}, {64, 256},
+                                   {64, 128},  {64, 64},   {192, 128}, {64, 32},  {128, 32},
+                                   {128, 8},   {128, 16},  {128, 24},  {128, 48}, {192, 64},
+                                   {192, 48},  {128, 0}};
     int64_t columns = size_of(s->k, AXIS_N);
+    int all = columns < 128 ? (int)(columns + 15) / 16 * 16 : 128; /* for the tile of no n */
     /* Of planes whose depth is half a line such steps leave room for tiles twice as wide: 32768 x
      * 32 x 32768 takes an H200 1539 us by 128 x 256, and 1607 by 128 x 128. */
     int depth = 128 / element(s);
@@ -247,11 +249,14 @@ static void propose_mma(struct space *s) {
     bool deep = size_of(s->k, AXIS_R) > PAIRS_DEEP;
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
         for (int cluster = 1; cluster <= 2; cluster++) {
-            bool narrow = tiles[i][1] < 64 && tiles[i][1] % 32, tall = tiles[i][0] == 192;
-            if (narrow && (columns > tiles[i][1] || columns <= tiles[i][1] - 8)) continue;
-            if (tall && tiles[i][1] == 64 && columns > 64) continue;
+            int n = tiles[i][1] ? tiles[i][1] : all;
+            bool narrow = n < 64 && n % 32, tall = tiles[i][0] == 192;
+            bool torn = s->k->im2col[0][0] && all > 64 && all < 128;
+            if (!tiles[i][1] && !torn) continue;
+            if (narrow && (columns > n || columns <= n - 8)) continue;
+            if (tall && n == 64 && columns > 64) continue;
             if (tall && narrow && !s->lies) continue;
-            struct config c = CONFIG(K(m, tiles[i][0]), K(n, tiles[i][1]), K(k, depth),
+            struct config c = CONFIG(K(m, tiles[i][0]), K(n, n), K(k, depth),
                                      K(cluster, cluster > 1 ? cluster : 0), K(mma, 1),
                                      K(warps, (tiles[i][0] / 64 + 1) * 128 / s->k->limits->warp));
             propose_windows(s, c, MOST_STAGES);

@@ -642,9 +642,9 @@ static void made_tiles(struct arena *a, case_vec *out) {
          .dilation = {1, 1}},
         {.dims = 2,
          .channels = 3,
-         .filters = 66,
+         .filters = 66, /* in f32 columns: of two tiles' rows half would be none */
          .groups = 1,
-         .size = {20, 23},
+         .size = {26, 42},
          .taps = {7, 7},
          .stride = {2, 2},
          .padding = {3, 3},
@@ -660,6 +660,7 @@ static void made_tiles(struct arena *a, case_vec *out) {
         t.images = 2;
         t.type = (int)i % 4;
         t.relu = i % 3 == 0;
+        if (t.filters == 66 && t.type > 1) n = 80;
         const char *config = arena_printf(
             a, "mma=1 m=%d n=%d k=%s stages=%d make=%d warps=%d%s", m, n, t.type == 3 ? "32" : "64",
             stages, make, m / 16 + 4 * make, t.channels == 72 && make == 2 ? " split=2" : "");

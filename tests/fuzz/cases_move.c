@@ -348,6 +348,24 @@ static const char *const turns[][2] = {
 };
 
 /* Rows that run backwards, and short ones. */
+/* Windows one below the other, of which a thread has several: of all rows and of some, at strides,
+ * dilated, with pads and without; with a residual, along the first axis of three, of several
+ * filters, of rows that are no whole vectors. */
+static const char *const below[] = {
+    "graph(%x: bf16[4, 4, 24, 32], %w: bf16[4, 1, 3, 3], %b: bf16[4]) {\n %y = convolution(%x, %w, "
+    "%b, 1, 1, 1, False, 0, 4)\n %r = relu(%y)\n return %r\n}\n",
+    "graph(%x: f32[80, 4, 7, 7], %w: f32[4, 1, 5, 5]) {\n %y = convolution(%x, %w, None, 1, 2, 1, "
+    "False, 0, 4)\n return %y\n}\n",
+    "graph(%x: f16[6, 4, 33, 34], %w: f16[4, 1, 3, 3], %z: f16[6, 4, 16, 32]) {\n %y = "
+    "convolution(%x, %w, None, [2, 1], 0, 1, False, 0, 4)\n %s = add(%y, %z)\n return %s\n}\n",
+    "graph(%x: f32[6, 4, 28, 25], %w: f32[4, 1, 4, 3]) {\n %y = convolution(%x, %w, None, 1, [1, "
+    "2], 2, False, 0, 4)\n return %y\n}\n",
+    "graph(%x: bf16[1, 4, 18, 8, 34], %w: bf16[4, 1, 3, 1, 3]) {\n %y = convolution(%x, %w, None, "
+    "1, 0, 1, False, 0, 4, 3)\n return %y\n}\n",
+    "graph(%x: f32[8, 4, 16, 16], %w: f32[8, 1, 3, 3]) {\n %y = convolution(%x, %w, None, 1, 1, 1, "
+    "False, 0, 4)\n return %y\n}\n",
+};
+
 static const char *const rows[] = {
     /* gradients of running sums */
     "graph(%x: bf16[5, 96], %y: bf16[5, 96], %g: f32[]) {\n %f = flip(%x, [1])\n %h = flip(%y, "
@@ -379,4 +397,6 @@ void cases_move(struct arena *a, case_vec *out) {
                      .text = turns[i][0], .every = CASES_DEFAULT, .config = turns[i][1]}));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         vec_push(a, out, ((struct case_graph){.text = rows[i], .every = 1}));
+    for (size_t i = 0; i < sizeof below / sizeof *below; i++)
+        vec_push(a, out, ((struct case_graph){.text = below[i], .every = 16, .tiny = true}));
 }

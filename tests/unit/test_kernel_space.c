@@ -1143,6 +1143,33 @@ static void test_few_filters(void **state) {
     }
 }
 
+/* Windows one below the other share lines: a thread has as many as share most, of those that divide
+ * the rows and leave enough threads. */
+static void test_windows_below(void **state) {
+    static const struct {
+        int batch, size, window, stride, dilation;
+        uint32_t stores;
+    } cases[] = {
+        {16, 112, 3, 1, 1, 8}, {16, 56, 5, 1, 1, 8}, {64, 14, 3, 1, 1, 1}, {128, 7, 5, 1, 1, 7},
+        {16, 112, 3, 2, 1, 4}, {16, 56, 5, 2, 1, 4}, {16, 53, 3, 1, 1, 1}, {16, 56, 1, 1, 1, 1},
+        {16, 56, 3, 3, 1, 1},  {16, 56, 3, 1, 2, 8}, {1, 14, 3, 1, 1, 1},
+    };
+    const struct device_limits gpu = test_gpu("sm_90a");
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        int n = cases[i].size, w = cases[i].window, d = cases[i].dilation;
+        const char *text = arena_printf(
+            a,
+            "graph(%%x: bf16[%d, 128, %d, %d], %%w: bf16[128, 1, %d, %d]) {\n"
+            " %%y = convolution(%%x, %%w, None, %d, %d, %d, False, 0, 128)\n return %%y\n}\n",
+            cases[i].batch, n, n, w, w, cases[i].stride, w / 2 * d, d);
+        struct kernel *k = first_kernel(a, text, &gpu);
+        if (k->stores.n != cases[i].stores) fail_msg("%s: %u stores", text, k->stores.n);
+        arena_free(a);
+    }
+}
+
 /* Rows that are scanned and reduced: what fusion takes for a kernel has configs. */
 static void test_scanned_rows(void **state) {
     static const char *const bodies[] = {
@@ -1217,6 +1244,7 @@ int main(void) {
         cmocka_unit_test(test_tails),
         cmocka_unit_test(test_even_tiles),
         cmocka_unit_test(test_even_windows),
+        cmocka_unit_test(test_windows_below),
         cmocka_unit_test(test_lying_images),
         cmocka_unit_test(test_even_steps),
         cmocka_unit_test(test_small_products),
