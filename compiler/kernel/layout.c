@@ -685,7 +685,7 @@ static const char *check_depth_parts(const struct kernel *k, int depth, const st
                                            y->split, (long long)steps, (long long)units);
 }
 
-enum { FEWEST_PANELS = 3, MOST_PANELS = 4, MOST_AHEAD = 32 }; /* panels ahead, and their depth */
+enum { FEWEST_PANELS = 2, MOST_PANELS = 4, MOST_AHEAD = 32 }; /* panels ahead, and their depth */
 
 bool factor_is_copied(const struct kernel *k, value_id factor) {
     const struct value_node *x = &k->values.at[factor];
@@ -699,7 +699,7 @@ static const char *check_panels(const struct kernel *k, int depth, const struct 
                                 struct arena *a) {
     if (!y->stages) return NULL;
     if (y->stages < FEWEST_PANELS || y->stages > MOST_PANELS || depth > MOST_AHEAD || depth % 8)
-        return arena_printf(a, "stages=%d of k=%d: %d or %d, of eights to %d, are panels ahead",
+        return arena_printf(a, "stages=%d of k=%d: %d to %d, of eights to %d, are panels ahead",
                             y->stages, depth, FEWEST_PANELS, MOST_PANELS, MOST_AHEAD);
     int64_t deep;
     if (!ex_is_const(k->ex, k->bound[AXIS_R], &deep) || k->edges.n ||
