@@ -31,7 +31,7 @@
 #include "emit/impl.h"
 
 enum { QUAD = 4, EIGHT = 8, LANES_M = 4, LANES_N = 8 };
-enum { MOST_APART = 1 << 23 };   /* bytes that an instruction's address has a number for */
+enum { MOST_APART = 1 << 23 };    /* bytes that an instruction's address has a number for */
 enum { MOST_WRITTEN_OUT = 1024 }; /* multiply-adds: a loop of 20 KB stays near who executes it */
 
 static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
@@ -238,7 +238,9 @@ static struct even_pieces even_pieces(struct emitter *w, const struct panel *p) 
 
 static void put_even_piece(struct emitter *w, const struct panel *p, const struct even_pieces *e,
                            bool first) {
-    const char *turn = first ? "" : arena_printf(w->arena, " + i %% %d * %d", e->turns, e->width * p->each),
+    const char *turn =
+                   first ? ""
+                         : arena_printf(w->arena, " + i %% %d * %d", e->turns, e->width * p->each),
                *line_of = first ? "" : arena_printf(w->arena, " + i / %d * %d", e->turns, e->lines);
     line(w, "const int %s = tid %% %d * %d%s, %s = tid / %d%s;", p->along_depth ? "kk" : "ss",
          e->width, p->each, turn, p->along_depth ? "ss" : "kk", e->width, line_of);
@@ -704,8 +706,8 @@ static void put_loop_ahead(struct emitter *w, const struct panel *const *side,
     line(w, "#pragma unroll 1");
     open_brace(w, "for (k_idx done = %s; done < %s;)", r->begin, r->end);
     if (many > 1) line(w, "const bool last = after %% %d == 0; /* slice of a panel */", many);
-    const char *at_end = arena_printf(w->arena, many > 1 ? "if (k == %d && last)" : "if (k == %d)",
-                                      slice - 1);
+    const char *at_end =
+        arena_printf(w->arena, many > 1 ? "if (k == %d && last)" : "if (k == %d)", slice - 1);
     line(w, "#pragma unroll");
     open_brace(w, "for (int k = 0; k < %d; k++)", slice);
     open_brace(w, "%s", at_end);
