@@ -17,8 +17,8 @@
  *       v0 = load b1[i1, i0*128 + i2 + 8192]         b2[i0: 32, i1: 8192, i2: 128] = bf16 v
  *                                                        v0 = load b3[i1, i0*128 + i2]
  *
- * Needs: loops that no schedule looks at yet. Keeps: what nests compute; trim keeps which there are,
- * too. */
+ * Needs: loops that no schedule looks at yet. Keeps: what nests compute; trimming keeps which there
+ * are, too. */
 #include <string.h>
 
 #include "loop/lower_impl.h"

@@ -684,8 +684,8 @@ static const struct product_case by_threads[] = {
     {"graph(%x: f32[9, 512], %y: f32[136, 512]) products strict {\n %b = permute(%y, [1, 0])\n"
      " %z = mm(%x, %b)\n %t = permute(%z, [1, 0])\n return %t\n}\n",
      "m=8 n=128 k=32 tm=4 tn=4 warps=2 stages=3 split=5"},
-    /* ... slices of a panel, the last of which is not whole, and tiles that begin in the one before,
-     * copied by elements, along and across, by vectors, and in parts of the depth */
+    /* ... slices of a panel, the last of which is not whole, and tiles that begin in the one
+     * before, copied by elements, along and across, by vectors, and in parts of the depth */
     {"graph(%x: f32[131, 219], %y: f32[219, 133]) products strict {\n %z = mm(%x, %y)\n"
      " return %z\n}\n",
      "m=128 n=128 k=16 tm=16 tn=8 warps=4 stages=2"},
