@@ -451,12 +451,18 @@ static void open_cells(struct emitter *w, const struct folds *f, int tm, int tn)
     line(w, "#pragma unroll");
 }
 
-/* ... or, four by four, beside those of the other threads in shared memory. */
+/* ... or, four by four, beside those of the other threads in shared memory, but for four of them
+ * where that has no room for these. */
+static int folded_in_shared(struct emitter *w) {
+    return (w->y->smem - w->y->folded) / (w->y->threads * 4);
+}
+
 static void put_folded_in_shared(struct emitter *w, int tm, int tn, const char *each,
                                  const char *after) {
     const char *t = math_type(at(w, w->k->dot)->dtype);
+    int there = folded_in_shared(w);
     line(w, "#pragma unroll");
-    open_brace(w, "for (int q = 0; q < %d; q += %d)", tm * tn, QUAD);
+    open_brace(w, "for (int q = 0; q < %d; q += %d)", there, QUAD);
     line(w, "%s up[%d], *const at = (%s *)(k_smem + %d) + q * %d + tid * %d;", t, QUAD, t,
          w->y->folded, w->y->threads, QUAD);
     if (strstr(each, "+=")) line(w, "k_get_side_by_side<%s, %d>(up, at);", t, QUAD);
@@ -467,11 +473,21 @@ static void put_folded_in_shared(struct emitter *w, int tm, int tn, const char *
     close_brace(w);
     if (strncmp(each, "sum", 3)) line(w, "k_put_side_by_side<%s, %d>(at, up);", t, QUAD);
     close_brace(w);
+    if (there == tm * tn) return;
+    open_scope(w);
+    line(w, "%s (&up)[%d] = kept;", t, QUAD);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int e = 0; e < %d; e++)", QUAD);
+    line(w, "%s &sum = acc[(%d + e) / %d][(%d + e) %% %d];", t, there, tn, there, tn);
+    line(w, "%s;%s", each, after);
+    close_brace(w);
+    close_brace(w);
 }
 
 static void declare_folded(struct emitter *w, const struct folds *f, int tm, int tn) {
     const char *t = math_type(at(w, w->k->dot)->dtype);
     if (w->y->folded) {
+        if (folded_in_shared(w) < tm * tn) line(w, "%s kept[%d];", t, QUAD);
         put_folded_in_shared(w, tm, tn, "up[e] = sum", "");
         return;
     }

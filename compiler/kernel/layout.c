@@ -716,16 +716,19 @@ int64_t layout_panels(const struct layout *y, int depth) {
 
 /* Where the blocks that registers leave room for find it, what is above a thread's sums, `bytes`,
  * is in shared memory: 128 sums of 128 threads are read and written there for nothing while another
- * block multiplies, and in local memory take a seventh of 4096^3 on an H200. */
+ * block multiplies, and in local memory take a seventh of 4096^3 on an H200. That of four sums may
+ * be in registers. */
 static void fold_in_shared(const struct kernel *k, int depth, int64_t bytes, struct layout *y) {
     enum { FEW = 64, SMALL = 128, LARGE = 256 }; /* sums; registers of a thread */
+    enum { IN_REGISTERS = 16 };                  /* bytes of one */
     struct folds f = layout_depth_folds(k, depth, y->split);
-    int64_t blocks = k->limits->regs_unit / (y->threads * (y->ex * y->vec > FEW ? LARGE : SMALL)),
-            smem = y->smem + bytes * y->threads;
+    int64_t blocks = k->limits->regs_unit / (y->threads * (y->ex * y->vec > FEW ? LARGE : SMALL));
     if (blocks < 1) blocks = 1;
-    bool fits =
-        smem <= k->limits->smem_block && (smem + SMEM_RESERVED) * blocks <= k->limits->smem_unit;
-    if (f.levels != 1 || bytes % 16 || y->smem % 16 || !fits) return;
+    int64_t most = k->limits->smem_unit / blocks - SMEM_RESERVED,
+            smem = y->smem + bytes * y->threads;
+    if (most > k->limits->smem_block) most = k->limits->smem_block;
+    if (smem > most) smem -= (int64_t)IN_REGISTERS * y->threads;
+    if (f.levels != 1 || bytes % 16 || y->smem % 16 || smem > most) return;
     y->folded = y->smem;
     y->smem = (int)smem;
 }
