@@ -67,11 +67,19 @@ static void print_memory(struct buf *b, struct compile *c) {
 
 /* ---- the stages ------------------------------------------------------------------------------ */
 
+static struct loops *lower_graph(const struct compile *c, const struct graph *g, struct arena *a,
+                                 struct diag *d) {
+    struct loops *l = loops_lower(g, a, d);
+    if (l && c->fusion != WS_EAGER && c->limits->kind == DEVICE_CUDA && c->limits->sm >= 80)
+        loops_results_apart(l, c->limits->units);
+    return l;
+}
+
 /* What the program would move; infinite if there is none. */
 static double bytes_of(struct compile *c, const struct graph *g) {
     struct arena *scratch = arena_within(c->arena);
     struct diag d = diag_new(scratch);
-    struct loops *l = loops_lower(g, scratch, &d);
+    struct loops *l = lower_graph(c, g, scratch, &d);
     double bytes = l ? schedule_bytes(l, c->limits) : INFINITY;
     arena_free(scratch);
     return bytes;
@@ -172,7 +180,7 @@ static void chain(struct compile *c, struct schedule *s) {
 static struct schedule *fuse_anew(struct compile *c, const struct graph *g,
                                   const struct apart_marks *marks, struct arena *a) {
     struct diag d = diag_new(a);
-    struct loops *l = loops_lower(g, a, &d);
+    struct loops *l = lower_graph(c, g, a, &d);
     if (!l) return NULL;
     struct schedule *s = schedule_fuse_apart(l, c->limits, marks, a);
     schedule_recompute(s, c->limits);
@@ -229,7 +237,7 @@ static bool transform(struct compile *c) {
 }
 
 static bool lower(struct compile *c) {
-    c->loops = loops_lower(c->graph, c->arena, c->d);
+    c->loops = lower_graph(c, c->graph, c->arena, c->d);
     if (!c->loops) return false;
     must_hold("lower", loops_verify(c->loops));
     return dump(c, "ir_pre_fusion.txt", -1, print_loops) && stage(c, "lower");

@@ -30,8 +30,9 @@
 
 #include "emit/impl.h"
 
-enum { QUAD = 4, LANES_M = 4, LANES_N = 8 };
-enum { MOST_APART = 1 << 23 }; /* bytes that an instruction's address has a number for */
+enum { QUAD = 4, EIGHT = 8, LANES_M = 4, LANES_N = 8 };
+enum { MOST_APART = 1 << 23 };    /* bytes that an instruction's address has a number for */
+enum { MOST_WRITTEN_OUT = 1024 }; /* multiply-adds: a loop of 20 KB stays near who executes it */
 
 static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
 
@@ -44,7 +45,10 @@ struct panel {
     const char *side; /* "m" */
     char letter;      /* of its arrays: ra, As */
     int size, depth;
-    int pitch;        /* from depth kk to kk + 1 */
+    int slice;        /* of the depth, that the loop has written out: all of it, or eights */
+    int pitch;        /* from depth kk to kk + 1, */
+    int apart;        /* and from a slice to the next one; the other panel's is in between */
+    bool shifted;     /* the last tile ends where the factor does, and begins in the one before */
     bool along_depth; /* is memory */
     int each;         /* elements that a thread reads at once, along memory */
     value_id copied;  /* a load that is the factor, of elements as they are; NO_VALUE: none */
@@ -79,15 +83,39 @@ static value_id copied_load(struct emitter *w, const struct panel *p) {
 static int quads(const struct panel *p) { return p->depth / QUAD; }
 
 static bool may_be_upright(struct emitter *w, const struct panel *p) {
-    enum { EIGHT = 8 };
     int threads = w->y->threads, lines = threads / quads(p);
     bool even = threads % quads(p) == 0 && lines % EIGHT == 0 && p->size % lines == 0 &&
                 p->size / p->elements % EIGHT == 0;
     return p->along_depth && even && p->each == QUAD;
 }
 
+/* Of panels ahead, where there are as many rows as a tile has: then none of it is outside. What the
+ * tile before has, too, that one stores. */
+static bool is_shifted(struct emitter *w, enum axis axis) {
+    int64_t rows;
+    int size = w->p->config.knob[axis == AXIS_M ? KNOB_m : KNOB_n];
+    return w->y->stages && ex_is_const(w->k->ex, w->k->bound[axis], &rows) && rows >= size &&
+           rows % size != 0;
+}
+
+/* Of a tile's rows, or columns, the first. */
+static const char *tile_begin(struct emitter *w, enum axis axis) {
+    char x = axis == AXIS_M ? 'm' : 'n';
+    if (is_shifted(w, axis)) return x == 'm' ? "from_m" : "from_n";
+    return arena_printf(w->arena, "p%c * %d", x, w->p->config.knob[x == 'm' ? KNOB_m : KNOB_n]);
+}
+
+/* What the text says of row or column `at` that this tile stores. */
+static const char *stored_if(struct emitter *w, enum axis axis, const char *at) {
+    char x = axis == AXIS_M ? 'm' : 'n';
+    if (!is_shifted(w, axis)) return arena_printf(w->arena, "%s < n%c", at, x);
+    return arena_printf(w->arena, "%s >= p%c * %d", at, x,
+                        w->p->config.knob[x == 'm' ? KNOB_m : KNOB_n]);
+}
+
 static void set_rounds(struct emitter *w, struct panel *p) {
     if (w->y->stages && p->along_depth && !p->upright) p->each = 1;
+    p->shifted = is_shifted(w, p->axis);
     int pieces = p->size * p->depth / p->each;
     p->rounds = (pieces + w->y->threads - 1) / w->y->threads;
 }
@@ -134,6 +162,20 @@ static void make_panels(struct emitter *w, struct panel *a, struct panel *b) {
         if (order[i]->upright) left -= more;
         set_rounds(w, order[i]);
     }
+    bool upright = a->upright || b->upright;
+    a->slice = a->depth;
+    while (w->y->stages && !upright && a->slice > EIGHT &&
+           (a->depth % a->slice || sums * a->slice > MOST_WRITTEN_OUT))
+        a->slice -= EIGHT;
+    b->slice = a->slice;
+    a->apart = b->apart = (a->pitch + b->pitch) * a->slice;
+}
+
+static int slices(const struct panel *p) { return p->depth / p->slice; }
+
+/* From the beginning of a panel to depth kk of it. */
+static int depth_place(const struct panel *p, int kk) {
+    return kk / p->slice * p->apart + kk % p->slice * p->pitch;
 }
 
 /* Neighbours that a thread has of a tile's rows or columns, and from those to its next ones. */
@@ -166,7 +208,10 @@ static const char *position(struct emitter *w, const struct panel *p) {
     if (p->upright)
         return arena_printf(w->arena, "ss * %d + %s * %d", p->depth,
                             upright_quad(w, p, "ss", "kk / 4"), QUAD);
-    return arena_printf(w->arena, "kk * %d + %s", p->pitch, swizzled(w, p, "ss"));
+    const char *row = swizzled(w, p, "ss");
+    if (slices(p) == 1) return arena_printf(w->arena, "kk * %d + %s", p->pitch, row);
+    return arena_printf(w->arena, "kk / %d * %d + kk %% %d * %d + %s", p->slice, p->apart, p->slice,
+                        p->pitch, row);
 }
 
 /* Pieces of a thread that lie apart by the same everywhere: of a panel whose memory runs along the
@@ -178,20 +223,24 @@ struct even_pieces {
 };
 
 static struct even_pieces even_pieces(struct emitter *w, const struct panel *p) {
-    enum { EIGHT = 8 };
     int along = (p->along_depth ? p->depth : p->size) / p->each,
         across = p->along_depth ? p->size : p->depth;
     struct even_pieces e = {.width = along, .turns = 1};
     if (p->along_depth && p->each == 1 && along % EIGHT == 0)
         e.width = EIGHT, e.turns = along / EIGHT;
+    else if (!p->along_depth && along % w->y->threads == 0)
+        e.width = w->y->threads, e.turns = along / w->y->threads;
     e.lines = w->y->threads / e.width;
     e.fit = w->y->threads % e.width == 0 && across % e.lines == 0;
+    if (e.fit && !p->along_depth) e.fit = p->slice % e.lines == 0 || e.lines % p->slice == 0;
     return e;
 }
 
 static void put_even_piece(struct emitter *w, const struct panel *p, const struct even_pieces *e,
                            bool first) {
-    const char *turn = first ? "" : arena_printf(w->arena, " + i %% %d * %d", e->turns, e->width),
+    const char *turn =
+                   first ? ""
+                         : arena_printf(w->arena, " + i %% %d * %d", e->turns, e->width * p->each),
                *line_of = first ? "" : arena_printf(w->arena, " + i / %d * %d", e->turns, e->lines);
     line(w, "const int %s = tid %% %d * %d%s, %s = tid / %d%s;", p->along_depth ? "kk" : "ss",
          e->width, p->each, turn, p->along_depth ? "ss" : "kk", e->width, line_of);
@@ -234,10 +283,11 @@ static void put_vectors(struct emitter *w, const struct panel *p) {
     }
 }
 
-/* What of a piece lies in the factor: quads do so as a whole, as vectors divide their axis. */
-static const char *inside(struct emitter *w, const struct panel *p) {
-    bool rows = !ex_divides(w->k->ex, p->size, w->k->bound[p->axis]),
-         depth = !ex_divides(w->k->ex, p->depth, w->k->bound[AXIS_R]);
+/* What of a piece lies in the factor: quads do so as a whole, as vectors divide their axis. whole:
+ * all of the panel's depth does. */
+static const char *inside(struct emitter *w, const struct panel *p, bool whole) {
+    bool rows = !p->shifted && !ex_divides(w->k->ex, p->size, w->k->bound[p->axis]),
+         depth = !whole && !ex_divides(w->k->ex, p->depth, w->k->bound[AXIS_R]);
     const char *row = arena_printf(w->arena, "%s < n%s", p->side, p->side);
     return rows && depth ? arena_printf(w->arena, "%s && r < nr", row)
            : rows        ? row
@@ -246,60 +296,63 @@ static const char *inside(struct emitter *w, const struct panel *p) {
 }
 
 /* How many of an even piece's lines, from the first on, are inside; NULL: all are. */
-static const char *lines_inside(struct emitter *w, const struct panel *p) {
+static const char *lines_inside(struct emitter *w, const struct panel *p, bool whole) {
     const char *const row[] = {p->side, arena_printf(w->arena, "n%s", p->side)}, *const depth[] = {
                                                                                      "r", "nr"};
     const char *const *across = p->along_depth ? row : depth, *const *along =
                                                                   p->along_depth ? depth : row;
-    if (!inside(w, p)) return NULL;
+    if (!inside(w, p, whole)) return NULL;
     return arena_printf(w->arena, "%s < %s ? %s - %s : 0", along[0], along[1], across[1],
                         across[0]);
 }
 
 /* The same where each piece lies as far from the first as the text says. */
-static bool put_even_copy(struct emitter *w, const struct panel *p) {
+static bool put_even_copy(struct emitter *w, const struct panel *p, bool whole) {
     const struct value_node *x = at(w, p->copied);
     struct even_pieces e = even_pieces(w, p);
     int64_t along = load_stride(w->k, x, p->axis), deeper = load_stride(w->k, x, AXIS_R);
     if (!w->y->stages || !e.fit || along < 0 || deeper < 0) return false;
-    if (p->rounds * e.lines * (along > deeper ? along : deeper) > MOST_APART / 4) return false;
-    const char *lines = lines_inside(w, p);
+    const char *lines = lines_inside(w, p, whole);
     if (lines && e.turns > 1) return false;
     open_scope(w);
     put_even_piece(w, p, &e, true);
-    line(w, "const k_idx %s = p%s * %d + ss, r = next + kk;", p->side, p->side, p->size);
+    line(w, "const k_idx %s = %s + ss, r = next + kk;", p->side, tile_begin(w, p->axis));
     line(w, "%s *const to = %cs + %s;", math_type(at(w, w->k->dot)->dtype),
          p->letter == 'a' ? 'A' : 'B', position(w, p));
     line(w, "const %s *const from = p%d + (%s);", memory_type(w, buffer_dtype(w, x->buffer)),
          argument_of(w, x->buffer), ex_text(w, x->index));
     if (lines) line(w, "const k_idx lines = %s;", lines);
     int bytes = p->each * 4;
-    int64_t turn = p->along_depth ? e.width * deeper : 0, turn_to = e.width * p->pitch,
-            line_from = e.lines * (p->along_depth ? along : deeper),
-            line_to = e.lines * (p->upright       ? p->depth
-                                 : p->along_depth ? 1
-                                                  : p->pitch);
+    int64_t turn = e.width * p->each * (p->along_depth ? deeper : along),
+            line_from = e.lines * (p->along_depth ? along : deeper);
     for (int i = 0; i < p->rounds; i++) {
         int t = i % e.turns, l = i / e.turns;
+        int64_t to = p->upright       ? l * e.lines * p->depth
+                     : p->along_depth ? depth_place(p, t * e.width) + l * e.lines
+                                      : t * e.width * p->each + depth_place(p, l * e.lines),
+                apart = t * turn + l * line_from;
+        bool fits = apart * 4 < MOST_APART;
         const char *valid =
             lines ? arena_printf(w->arena, ", lines > %d ? %du : 0u", l * e.lines, bytes) : "";
-        line(w, "k_cp_async_apart<%d, %lld, %lld>(to, from%s);", bytes,
-             (long long)(t * turn_to + l * line_to) * 4, (long long)(t * turn + l * line_from) * 4,
-             valid);
+        line(w, "k_cp_async_apart<%d, %lld, %lld>(to, from%s%s);", bytes, (long long)to * 4,
+             fits ? (long long)apart * 4 : 0,
+             fits ? "" : arena_printf(w->arena, " + %lldll", (long long)apart), valid);
     }
     close_brace(w);
     return true;
 }
 
-/* Straight into the panel; of what lies outside, zeros. */
-static void put_copy(struct emitter *w, const struct panel *p) {
-    if (put_even_copy(w, p)) return;
+/* Straight into the panel; of what lies outside, zeros. A panel ahead that is not whole is the last
+ * one. */
+static void put_copy(struct emitter *w, const struct panel *p, bool whole) {
     const struct value_node *x = at(w, p->copied);
-    const char *guard = inside(w, p);
-    line(w, "#pragma unroll");
+    const char *guard = inside(w, p, whole);
+    bool last = w->y->stages && !whole && guard;
+    if (!last && put_even_copy(w, p, whole)) return;
+    line(w, last ? "#pragma unroll 1" : "#pragma unroll");
     open_brace(w, "for (int i = 0; i < %d; i++)", p->rounds);
     put_piece(w, p);
-    line(w, "const k_idx %s = p%s * %d + ss, r = next + kk;", p->side, p->side, p->size);
+    line(w, "const k_idx %s = %s + ss, r = next + kk;", p->side, tile_begin(w, p->axis));
     if (guard) line(w, "const bool inside = %s;", guard);
     int bytes = p->each * 4;
     line(w, "k_cp_async<%d>(%cs + %s, p%d + (%s%s);", bytes, p->letter == 'a' ? 'A' : 'B',
@@ -309,11 +362,11 @@ static void put_copy(struct emitter *w, const struct panel *p) {
 }
 
 static void put_fetch(struct emitter *w, const struct panel *p) {
-    const char *t = math_type(at(w, w->k->dot)->dtype), *guard = inside(w, p);
+    const char *t = math_type(at(w, w->k->dot)->dtype), *guard = inside(w, p, false);
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = 0; i < %d; i++)", p->rounds);
     put_piece(w, p);
-    line(w, "const k_idx %s = p%s * %d + ss, r = next + kk;", p->side, p->side, p->size);
+    line(w, "const k_idx %s = %s + ss, r = next + kk;", p->side, tile_begin(w, p->axis));
     for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
     if (guard) {
         line(w, "for (int e = 0; e < %d; e++) r%c[i][e] = 0;", p->each, p->letter);
@@ -338,11 +391,11 @@ static void put_fetch(struct emitter *w, const struct panel *p) {
 }
 
 static void put_gathered(struct emitter *w, const struct panel *p) {
-    const char *t = math_type(at(w, w->k->dot)->dtype), *guard = inside(w, p);
+    const char *t = math_type(at(w, w->k->dot)->dtype), *guard = inside(w, p, false);
     line(w, "#pragma unroll 4");
     open_brace(w, "for (int i = 0; i < %d; i++)", p->rounds);
     put_piece(w, p);
-    line(w, "const k_idx %s = p%s * %d + ss, r = next + kk;", p->side, p->side, p->size);
+    line(w, "const k_idx %s = %s + ss, r = next + kk;", p->side, tile_begin(w, p->axis));
     for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
     line(w, "%s x = 0;", t);
     if (guard)
@@ -398,12 +451,18 @@ static void open_cells(struct emitter *w, const struct folds *f, int tm, int tn)
     line(w, "#pragma unroll");
 }
 
-/* ... or, four by four, beside those of the other threads in shared memory. */
+/* ... or, four by four, beside those of the other threads in shared memory, but for four of them
+ * where that has no room for these. */
+static int folded_in_shared(struct emitter *w) {
+    return (w->y->smem - w->y->folded) / (w->y->threads * 4);
+}
+
 static void put_folded_in_shared(struct emitter *w, int tm, int tn, const char *each,
                                  const char *after) {
     const char *t = math_type(at(w, w->k->dot)->dtype);
+    int there = folded_in_shared(w);
     line(w, "#pragma unroll");
-    open_brace(w, "for (int q = 0; q < %d; q += %d)", tm * tn, QUAD);
+    open_brace(w, "for (int q = 0; q < %d; q += %d)", there, QUAD);
     line(w, "%s up[%d], *const at = (%s *)(k_smem + %d) + q * %d + tid * %d;", t, QUAD, t,
          w->y->folded, w->y->threads, QUAD);
     if (strstr(each, "+=")) line(w, "k_get_side_by_side<%s, %d>(up, at);", t, QUAD);
@@ -414,11 +473,21 @@ static void put_folded_in_shared(struct emitter *w, int tm, int tn, const char *
     close_brace(w);
     if (strncmp(each, "sum", 3)) line(w, "k_put_side_by_side<%s, %d>(at, up);", t, QUAD);
     close_brace(w);
+    if (there == tm * tn) return;
+    open_scope(w);
+    line(w, "%s (&up)[%d] = kept;", t, QUAD);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int e = 0; e < %d; e++)", QUAD);
+    line(w, "%s &sum = acc[(%d + e) / %d][(%d + e) %% %d];", t, there, tn, there, tn);
+    line(w, "%s;%s", each, after);
+    close_brace(w);
+    close_brace(w);
 }
 
 static void declare_folded(struct emitter *w, const struct folds *f, int tm, int tn) {
     const char *t = math_type(at(w, w->k->dot)->dtype);
     if (w->y->folded) {
+        if (folded_in_shared(w) < tm * tn) line(w, "%s kept[%d];", t, QUAD);
         put_folded_in_shared(w, tm, tn, "up[e] = sum", "");
         return;
     }
@@ -508,9 +577,14 @@ static struct range put_range(struct emitter *w) {
     return (struct range){"begin", "r_end", false};
 }
 
-static void put_fetches(struct emitter *w, const struct panel *const *side) {
-    for (int i = 0; i < 2; i++)
-        if (!side[i]->gathered) (is_staged(side[i]) ? put_fetch : put_copy)(w, side[i]);
+static void put_fetches(struct emitter *w, const struct panel *const *side, bool whole) {
+    for (int i = 0; i < 2; i++) {
+        if (side[i]->gathered) continue;
+        if (is_staged(side[i]))
+            put_fetch(w, side[i]);
+        else
+            put_copy(w, side[i], whole);
+    }
 }
 
 static void put_fills(struct emitter *w, const struct panel *const *side) {
@@ -525,13 +599,12 @@ static void declare_staged(struct emitter *w, const struct panel *const *side) {
             line(w, "%s r%c[%d][%d];", t, side[i]->letter, side[i]->rounds, side[i]->each);
 }
 
-/* The arrays of the panel of a stage. */
+/* The arrays of the panel of a stage, or of a slice of it, counted through all stages. */
 static void put_stage(struct emitter *w, const struct panel *const *side, const char *stage,
                       bool is_const) {
     const char *t = math_type(at(w, w->k->dot)->dtype);
-    int depth = side[0]->depth;
     line(w, "%s%s *const As = panels + %s * %d, *const Bs = As + %d;", is_const ? "const " : "", t,
-         stage, (side[0]->pitch + side[1]->pitch) * depth, side[0]->pitch * depth);
+         stage, side[0]->apart, side[0]->pitch * side[0]->slice);
 }
 
 /* One of two panels is multiplied while the next one's factors are under way. */
@@ -544,7 +617,7 @@ static void put_loop(struct emitter *w, const struct panel *const *side, const s
     declare_staged(w, side);
     bool copies = side[0]->copied != NO_VALUE || side[1]->copied != NO_VALUE;
     open_brace(w, "if (next < %s)", r->end);
-    put_fetches(w, side);
+    put_fetches(w, side, false);
     if (copies) line(w, "k_cp_async_commit();");
     close_brace(w);
     open_brace(w, r->from_0 ? "if (next)" : "if (next > begin)");
@@ -569,7 +642,7 @@ static void put_read(struct emitter *w, const struct panel *const *side, int i, 
     put_stage(w, side, stage, true);
     line(w, "(void)As, (void)Bs;");
     if (!p->upright) {
-        line(w, "const int kk = (k + 1) %% %d;", p->depth);
+        line(w, "const int kk = (k + 1) %% %d;", p->slice);
         put_operands(w, p, p->elements, arena_printf(w->arena, "%c[(k + 1) %% 2]", x));
         return;
     }
@@ -609,18 +682,32 @@ static void put_snake(struct emitter *w, const struct panel *a, const struct pan
     close_brace(w);
 }
 
+/* Copies of the panel at depth `next`, of which the last one may be less than whole. */
+static void put_fetches_ahead(struct emitter *w, const struct panel *const *side) {
+    int depth = side[0]->depth;
+    bool all = ex_divides(w->k->ex, depth, w->k->bound[AXIS_R]);
+    if (!all) open_brace(w, "if (next + %d <= nr)", depth);
+    put_fetches(w, side, true);
+    if (all) return;
+    close_brace(w);
+    open_brace(w, "else");
+    put_fetches(w, side, false);
+    close_brace(w);
+}
+
 /* Before the last depth of a panel is multiplied all have read it: then the next one is there for
  * all, and copies of the one `stages` further on begin in its place. */
 static void put_loop_ahead(struct emitter *w, const struct panel *const *side,
                            const struct range *r) {
-    int depth = side[0]->depth, stages = w->y->stages, tm = w->y->ex, tn = w->y->vec;
+    int depth = side[0]->depth, stages = w->y->stages, tm = w->y->ex, tn = w->y->vec,
+        slice = side[0]->slice, many = slices(side[0]);
     const char *t = math_type(at(w, w->k->dot)->dtype);
     const struct folds f = layout_depth_folds(w->k, depth, w->y->split);
     line(w, "#pragma unroll 1");
     open_brace(w, "for (int s = 0; s < %d; s++)", stages);
     line(w, "const k_idx next = %s + s * %d;", r->begin, depth);
-    put_stage(w, side, "s", false);
-    put_fetches(w, side);
+    put_stage(w, side, many > 1 ? arena_printf(w->arena, "s * %d", many) : "s", false);
+    put_fetches_ahead(w, side);
     line(w, "k_cp_async_commit();");
     close_brace(w);
     line(w, "k_cp_async_wait<%d>();", stages - 1);
@@ -628,34 +715,37 @@ static void put_loop_ahead(struct emitter *w, const struct panel *const *side,
     line(w, "%s a[2][%d]%s, b[2][%d]%s;", t, tm, side[0]->upright ? "[4]" : "", tn,
          side[1]->upright ? "[4]" : "");
     open_scope(w);
-    line(w, "const int k = %d;", depth - 1);
+    line(w, "const int k = %d;", slice - 1);
     put_reads(w, side, "0");
     close_brace(w);
     line(w, "int read = 0, after = 1;");
     line(w, "#pragma unroll 1");
     open_brace(w, "for (k_idx done = %s; done < %s;)", r->begin, r->end);
+    if (many > 1) line(w, "const bool last = after %% %d == 0; /* slice of a panel */", many);
+    const char *at_end =
+        arena_printf(w->arena, many > 1 ? "if (k == %d && last)" : "if (k == %d)", slice - 1);
     line(w, "#pragma unroll");
-    open_brace(w, "for (int k = 0; k < %d; k++)", depth);
-    open_brace(w, "if (k == %d)", depth - 1);
+    open_brace(w, "for (int k = 0; k < %d; k++)", slice);
+    open_brace(w, "%s", at_end);
     line(w, "k_cp_async_wait<%d>();", stages - 2);
     line(w, "__syncthreads();");
     close_brace(w);
-    put_reads(w, side, arena_printf(w->arena, "(k < %d ? read : after)", depth - 1));
-    open_brace(w, "if (k == %d)", depth - 1);
-    line(w, "const k_idx next = done + %d;", stages * depth);
-    put_stage(w, side, "read", false);
+    put_reads(w, side, arena_printf(w->arena, "(k < %d ? read : after)", slice - 1));
+    open_brace(w, "%s", at_end);
+    line(w, "const k_idx next = done + %d;", (stages - 1) * depth + slice);
+    put_stage(w, side, many > 1 ? arena_printf(w->arena, "(read - %d)", many - 1) : "read", false);
     open_brace(w, "if (next < %s)", r->end);
-    put_fetches(w, side);
+    put_fetches_ahead(w, side);
     close_brace(w);
     line(w, "k_cp_async_commit();");
     close_brace(w);
     put_snake(w, side[0], side[1]);
     close_brace(w);
-    line(w, "read = after, after = after == %d ? 0 : after + 1;", stages - 1);
-    line(w, "done += %d;", depth);
+    line(w, "read = after, after = after == %d ? 0 : after + 1;", stages * many - 1);
+    line(w, "done += %d;", slice);
     if (f.levels) {
         const char *terms = r->from_0 ? "done" : arena_printf(w->arena, "(done - %s)", r->begin);
-        open_brace(w, "if (%s / %d %% %d == 0)", terms, depth, f.block / depth);
+        open_brace(w, "if (%s / %d %% %d == 0)", terms, slice, f.block / slice);
         put_folded(w, &f, tm, tn, false);
         close_brace(w);
     }
@@ -715,13 +805,15 @@ static void put_unit(struct emitter *w, int axis, const char *sum) {
         if (vector_store(w, &w->k->stores.at[s], axis))
             line(w, "%s o%u[%d];", math_type(l->buffers.at[w->k->stores.at[s].buffer].meta.dtype),
                  s, unit);
-    line(w, "const k_idx %c0 = p%c * %d + t%c * %d + %c0 / %d * %d;", along, along,
-         axis == AXIS_N ? w->y->br : w->y->bx, axis == AXIS_N ? 'x' : 'y', unit, i, unit,
+    line(w, "const k_idx %c0 = %s + t%c * %d + %c0 / %d * %d;", along,
+         tile_begin(w, (enum axis)axis), axis == AXIS_N ? 'x' : 'y', unit, i, unit,
          unit_distance(w, axis));
+    const char *each = arena_printf(w->arena, "%c", along),
+               *first = arena_printf(w->arena, "%c0", along);
     line(w, "#pragma unroll");
     open_brace(w, "for (int %c = 0; %c < %d; %c++)", i, i, unit, i);
     line(w, "const k_idx %c = %c0 + %c;", along, along, i);
-    open_brace(w, "if (%c < n%c)", along, along);
+    open_brace(w, "if (%s)", stored_if(w, (enum axis)axis, each));
     for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
     line(w, "const %s v%u = %s;", math_type(at(w, w->k->dot)->dtype), w->k->dot, sum);
     w->where[w->k->dot] = LOCAL;
@@ -739,7 +831,7 @@ static void put_unit(struct emitter *w, int axis, const char *sum) {
         const struct store_node *st = &w->k->stores.at[s];
         if (!vector_store(w, st, axis)) continue;
         const char *m = memory_type(w, l->buffers.at[st->buffer].meta.dtype);
-        open_brace(w, "if (%c0 < n%c)", along, along);
+        open_brace(w, "if (%s)", stored_if(w, (enum axis)axis, first));
         line(w, "const k_idx %c = %c0;", along, along);
         line(w, "k_pack<%s, %d> w%u;", m, unit, s);
         line(w, "k_put(w%u, o%u);", s, s);
@@ -753,12 +845,16 @@ static void put_unit(struct emitter *w, int axis, const char *sum) {
 static void put_line(struct emitter *w, int axis, const char *outside) {
     int rows = thread_unit(w, AXIS_M), columns = thread_unit(w, AXIS_N);
     if (axis == AXIS_N)
-        line(w, "const k_idx m = pm * %d + ty * %d + i / %d * %d + i %% %d;", w->y->bx, rows, rows,
-             unit_distance(w, AXIS_M), rows);
+        line(w, "const k_idx m = %s + ty * %d + i / %d * %d + i %% %d;", tile_begin(w, AXIS_M),
+             rows, rows, unit_distance(w, AXIS_M), rows);
     else
-        line(w, "const k_idx n = pn * %d + tx * %d + j / %d * %d + j %% %d;", w->y->br, columns,
-             columns, unit_distance(w, AXIS_N), columns);
-    line(w, axis == AXIS_N ? "if (m >= nm) %s;" : "if (n >= nn) %s;", outside);
+        line(w, "const k_idx n = %s + tx * %d + j / %d * %d + j %% %d;", tile_begin(w, AXIS_N),
+             columns, columns, unit_distance(w, AXIS_N), columns);
+    enum axis across = axis == AXIS_N ? AXIS_M : AXIS_N;
+    if (is_shifted(w, across))
+        line(w, "if (!(%s)) continue;", stored_if(w, across, across == AXIS_M ? "m" : "n"));
+    else
+        line(w, axis == AXIS_N ? "if (m >= nm) %s;" : "if (n >= nn) %s;", outside);
 }
 
 static void put_epilogue(struct emitter *w, int axis) {
@@ -867,6 +963,13 @@ static void put_threads(struct emitter *w, int down, int across) {
          LANES_M, warp, half);
 }
 
+static void put_shifted(struct emitter *w, enum axis axis) {
+    char x = axis == AXIS_M ? 'm' : 'n';
+    int size = w->p->config.knob[axis == AXIS_M ? KNOB_m : KNOB_n];
+    if (is_shifted(w, axis))
+        line(w, "const k_idx from_%c = k_clamp(p%c * %d, n%c - %d);", x, x, size, x, size);
+}
+
 void emit_cuda_matmul(struct emitter *w) {
     const struct kernel *k = w->k;
     const int32_t *c = w->p->config.knob;
@@ -906,6 +1009,7 @@ void emit_cuda_matmul(struct emitter *w) {
             "tile - band * 8 * tiles_n;");
     line(w, "const k_idx pm = band * 8 + in %% rows, pn = in / rows;");
     line(w, "(void)z;");
+    put_shifted(w, AXIS_M), put_shifted(w, AXIS_N);
     put_main_loop(w);
     int axis = stored_along(w);
     (w->y->split > 1 ? put_share : put_epilogue)(w, axis);

@@ -257,9 +257,13 @@ static bool waits_first(struct emitter *w, value_id v) {
     return is_loaded_first(w, v) && !is_given(w, v);
 }
 
-/* Rows that are longer than a tile, and lie in memory as they are loaded. */
+/* Rows that are longer than a tile, and lie in memory as they are loaded, of a launch whose blocks
+ * are all at work at a time. Of more blocks the later ones wait for no launch, and their rows take
+ * L2 from those that are read: 8192 rows of 16 KB take an H200 35.8 us so, 40.9 prefetched. */
 static bool is_prefetched(struct emitter *w, value_id v) {
     enum { LEAST = 16 }; /* bytes */
+    const struct device_limits *d = w->k->limits;
+    if ((int64_t)w->p->grid * w->y->threads > (int64_t)d->units * d->max_threads_unit) return false;
     const struct value_node *x = at(w, v);
     ex step, rest;
     return is_plain(w, v) && is_given(w, v) && !is_loaded_first(w, v) && x->mask & MASK_X &&

@@ -685,7 +685,7 @@ static const char *check_depth_parts(const struct kernel *k, int depth, const st
                                            y->split, (long long)steps, (long long)units);
 }
 
-enum { FEWEST_PANELS = 3, MOST_PANELS = 4, MOST_AHEAD = 32 }; /* panels ahead, and their depth */
+enum { FEWEST_PANELS = 2, MOST_PANELS = 4, MOST_AHEAD = 32 }; /* panels ahead, and their depth */
 
 bool factor_is_copied(const struct kernel *k, value_id factor) {
     const struct value_node *x = &k->values.at[factor];
@@ -699,7 +699,7 @@ static const char *check_panels(const struct kernel *k, int depth, const struct 
                                 struct arena *a) {
     if (!y->stages) return NULL;
     if (y->stages < FEWEST_PANELS || y->stages > MOST_PANELS || depth > MOST_AHEAD || depth % 8)
-        return arena_printf(a, "stages=%d of k=%d: %d or %d, of eights to %d, are panels ahead",
+        return arena_printf(a, "stages=%d of k=%d: %d to %d, of eights to %d, are panels ahead",
                             y->stages, depth, FEWEST_PANELS, MOST_PANELS, MOST_AHEAD);
     int64_t deep;
     if (!ex_is_const(k->ex, k->bound[AXIS_R], &deep) || k->edges.n ||
@@ -716,16 +716,19 @@ int64_t layout_panels(const struct layout *y, int depth) {
 
 /* Where the blocks that registers leave room for find it, what is above a thread's sums, `bytes`,
  * is in shared memory: 128 sums of 128 threads are read and written there for nothing while another
- * block multiplies, and in local memory take a seventh of 4096^3 on an H200. */
+ * block multiplies, and in local memory take a seventh of 4096^3 on an H200. That of four sums may
+ * be in registers. */
 static void fold_in_shared(const struct kernel *k, int depth, int64_t bytes, struct layout *y) {
     enum { FEW = 64, SMALL = 128, LARGE = 256 }; /* sums; registers of a thread */
+    enum { IN_REGISTERS = 16 };                  /* bytes of one */
     struct folds f = layout_depth_folds(k, depth, y->split);
-    int64_t blocks = k->limits->regs_unit / (y->threads * (y->ex * y->vec > FEW ? LARGE : SMALL)),
-            smem = y->smem + bytes * y->threads;
+    int64_t blocks = k->limits->regs_unit / (y->threads * (y->ex * y->vec > FEW ? LARGE : SMALL));
     if (blocks < 1) blocks = 1;
-    bool fits =
-        smem <= k->limits->smem_block && (smem + SMEM_RESERVED) * blocks <= k->limits->smem_unit;
-    if (f.levels != 1 || bytes % 16 || y->smem % 16 || !fits) return;
+    int64_t most = k->limits->smem_unit / blocks - SMEM_RESERVED,
+            smem = y->smem + bytes * y->threads;
+    if (most > k->limits->smem_block) most = k->limits->smem_block;
+    if (smem > most) smem -= (int64_t)IN_REGISTERS * y->threads;
+    if (f.levels != 1 || bytes % 16 || y->smem % 16 || smem > most) return;
     y->folded = y->smem;
     y->smem = (int)smem;
 }

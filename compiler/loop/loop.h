@@ -176,6 +176,10 @@ buffer_id window_at(const struct loops *l, buffer_id b, int64_t t, int64_t *firs
 /* lower.c, move.c. Needs: a verified, decomposed graph. */
 struct loops *loops_lower(const struct graph *g, struct arena *a, struct diag *d);
 
+/* trim.c: columns of products that are results are products of their own, on a device of so many
+ * multiprocessors. */
+void loops_results_apart(struct loops *l, int units);
+
 /* within.c: what sums alone read, and is far larger than they are, is computed within them. */
 void loops_within(struct loops *l);
 

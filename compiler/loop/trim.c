@@ -8,7 +8,19 @@
  * It has the reader's size then, and can be one kernel with it. Not of windows that leave the last
  * column out: a row would only lose its vectors.
  *
- * Needs: loops that no schedule looks at yet. Keeps: which nests and buffers there are. */
+ * And columns of a product that are a result as they are, which nobody else reads, are a product of
+ * their own, which stores them where they belong; the others are not stored for it, and it reads
+ * nothing twice but a factor:
+ *
+ *   b1[i0: 8192, i1: 12288] = bf16 mm         ->     b1[i0: 8192, i1: 8192] = bf16 mm
+ *   b2[i0: 32, i1: 8192, i2: 128] = bf16 v           b3[i0: 8192, i1: 4096] = bf16 mm
+ *       v0 = load b1[i1, i0*128 + i2 + 8192]         b2[i0: 32, i1: 8192, i2: 128] = bf16 v
+ *                                                        v0 = load b3[i1, i0*128 + i2]
+ *
+ * Needs: loops that no schedule looks at yet. Keeps: what nests compute; trimming keeps which there
+ * are, too. */
+#include <string.h>
+
 #include "loop/lower_impl.h"
 
 struct span_read {
@@ -105,5 +117,114 @@ void loops_trim(struct loops *l) {
             if (s.first < 0 || s.last >= size || s.last - s.first + 1 == size) continue;
             if (s.slice && s.last > s.first) trim(&r, n, d, s.first, s.last);
         }
+    }
+}
+
+/* Of the columns of what nest k computes: those that one nest alone reads, all of them, to store
+ * them as a result. The others are what is in front of them, or behind. */
+struct columns {
+    uint32_t by; /* nest */
+    int64_t first, last, size, rows;
+};
+
+static bool stores_as_it_is(const struct loops *l, const struct nest *n) {
+    const struct inst *x = &n->insts.at[0];
+    return n->insts.n == 1 && x->kind == INST_LOAD && !x->guarded &&
+           l->buffers.at[n->out].kind == BUFFER_OUTPUT;
+}
+
+/* How many elements it stores; 0: nobody knows. */
+static int64_t elements_of(const struct loops *l, const struct nest *n) {
+    int64_t all = 1, size;
+    for (int k = 0; k < n->n_axes; k++) {
+        if (!ex_is_const(l->ex, ex_symbol(l->ex, n->axes[k])->bound, &size)) return 0;
+        all *= size;
+    }
+    return all;
+}
+
+static bool find_columns(const struct readers *r, const struct nest *n, struct columns *c) {
+    const struct loops *l = r->l;
+    int dim = l->buffers.at[n->out].meta.rank - 1;
+    int64_t all = elements_of(l, n);
+    if (!all || !ex_is_const(l->ex, l->buffers.at[n->out].meta.size[dim], &c->size)) return false;
+    c->rows = all / c->size;
+    for (c->by = 0; c->by < l->nests.n; c->by++) {
+        const struct nest *by = &l->nests.at[c->by];
+        if (!stores_as_it_is(l, by) || by->insts.at[0].buffer != n->out) continue;
+        ex_range(l->ex, by->insts.at[0].index[dim], &c->first, &c->last);
+        int64_t width = c->last - c->first + 1;
+        bool ok = (c->first == 0) != (c->last == c->size - 1) && c->first >= 0 &&
+                  c->last < c->size && elements_of(l, by) == c->rows * width;
+        for (uint32_t i = r->first[n->out]; i < r->first[n->out + 1] && ok; i++) {
+            int64_t lo, hi;
+            if (r->at[i] == &by->insts.at[0]) continue;
+            ex_range(l->ex, r->at[i]->index[dim], &lo, &hi);
+            ok = hi < c->first || lo > c->last;
+        }
+        if (ok) return true;
+    }
+    return false;
+}
+
+/* The same nest once more, behind the first one, with axes and a buffer of its own. */
+static void double_nest(struct loops *l, uint32_t k) {
+    struct exprs *p = l->ex;
+    struct nest twin = l->nests.at[k];
+    ex from[2 * WS_MAX_RANK], to[2 * WS_MAX_RANK];
+    int axes = 0;
+    for (int i = 0; i < twin.n_axes; i++, axes++) {
+        const struct ex_symbol *s = ex_symbol(p, from[axes] = twin.axes[i]);
+        twin.axes[i] = to[axes] = ex_index(p, s->name, s->bound);
+    }
+    for (int i = 0; i < twin.n_reduce; i++, axes++) {
+        const struct ex_symbol *s = ex_symbol(p, from[axes] = twin.reduce[i]);
+        twin.reduce[i] = to[axes] = ex_index(p, s->name, s->bound);
+    }
+    struct buffer b = l->buffers.at[twin.out];
+    twin.out = l->buffers.n;
+    b.name = arena_printf(l->arena, "b%u", twin.out);
+    if (b.first) {
+        int64_t *first = NEW_ARRAY(l->arena, int64_t, b.meta.rank);
+        memcpy(first, b.first, (size_t)b.meta.rank * sizeof *first);
+        b.first = first;
+    }
+    vec_push(l->arena, &l->buffers, b);
+    for (int d = 0; d < b.meta.rank; d++)
+        twin.out_index[d] = ex_subst(p, twin.out_index[d], from, to, axes);
+    memset(&twin.insts, 0, sizeof twin.insts);
+    for (uint32_t i = 0; i < l->nests.at[k].insts.n; i++) {
+        struct inst x = l->nests.at[k].insts.at[i];
+        for (int d = 0; d < x.n_index; d++) x.index[d] = ex_subst(p, x.index[d], from, to, axes);
+        vec_push(l->arena, &twin.insts, x);
+    }
+    vec_push(l->arena, &l->nests, twin);
+    memmove(&l->nests.at[k + 2], &l->nests.at[k + 1], (l->nests.n - k - 2) * sizeof twin);
+    l->nests.at[k + 1] = twin;
+}
+
+void loops_results_apart(struct loops *l, int units) {
+    /* Both products have so many tiles for each multiprocessor that their last rounds, and a launch
+     * more, are a small part of them. */
+    enum { TILE = 128 * 256, ROUNDS = 4 };
+    for (uint32_t k = 0; k < l->nests.n; k++) {
+        const struct nest *n = &l->nests.at[k];
+        struct columns c;
+        bool steps = loop_of(n->epoch) != NO_LOOP, looks_up = false;
+        for (uint32_t i = 0; i < n->insts.n; i++) looks_up |= n->insts.at[i].kind == INST_SUBSCRIPT;
+        if (!n->matmul || steps || looks_up || l->buffers.at[n->out].kind != BUFFER_TEMP) continue;
+        struct readers r = readers_of(l);
+        if (!find_columns(&r, n, &c)) continue;
+        int64_t width = c.last - c.first + 1, rest = c.size - width,
+                least = width < rest ? width : rest;
+        if (c.rows * least / TILE < (int64_t)ROUNDS * units) continue;
+        int dim = l->buffers.at[n->out].meta.rank - 1;
+        l->nests.at[c.by].insts.at[0].buffer = l->buffers.n;
+        double_nest(l, k);
+        r = readers_of(l);
+        trim(&r, &l->nests.at[k], dim, c.first ? 0 : c.last + 1,
+             c.first ? c.first - 1 : c.size - 1);
+        trim(&r, &l->nests.at[k + 1], dim, c.first, c.last);
+        k--; /* the others may have such columns, too */
     }
 }

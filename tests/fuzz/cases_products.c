@@ -684,6 +684,22 @@ static const struct product_case by_threads[] = {
     {"graph(%x: f32[9, 512], %y: f32[136, 512]) products strict {\n %b = permute(%y, [1, 0])\n"
      " %z = mm(%x, %b)\n %t = permute(%z, [1, 0])\n return %t\n}\n",
      "m=8 n=128 k=32 tm=4 tn=4 warps=2 stages=3 split=5"},
+    /* ... slices of a panel, the last of which is not whole, and tiles that begin in the one
+     * before, copied by elements, along and across, by vectors, and in parts of the depth; four
+     * folded sums in registers */
+    {"graph(%x: f32[131, 219], %y: f32[219, 133]) products strict {\n %z = mm(%x, %y)\n"
+     " return %z\n}\n",
+     "m=128 n=128 k=16 tm=16 tn=8 warps=4 stages=2"},
+    {"graph(%x: f32[200, 68], %y: f32[200, 132]) products strict {\n %a = permute(%x, [1, 0])\n"
+     " %z = mm(%a, %y)\n return %z\n}\n",
+     "m=64 n=128 k=16 tm=16 tn=8 warps=2 stages=2"},
+    {"graph(%x: f32[132, 160], %y: f32[130, 160]) products strict {\n %b = permute(%y, [1, 0])\n"
+     " %z = mm(%x, %b)\n %r = relu(%z)\n return %r\n}\n",
+     "m=128 n=128 k=16 tm=16 tn=8 warps=4 stages=3"},
+    {"graph(%x: f32[2, 67, 333], %y: f32[2, 333, 97], %b: f32[97]) products strict {\n"
+     " %z = bmm(%x, %y)\n %s = add(%z, %b)\n %t = permute(%s, [0, 2, 1])\n %r = relu(%t)\n"
+     " return %r\n}\n",
+     "m=64 n=96 k=16 tm=8 tn=12 warps=2 stages=2 split=3"},
 };
 
 /* Where terms count (kernel/edges.c): half of the results, above or below a diagonal that is none

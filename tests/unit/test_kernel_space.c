@@ -309,7 +309,7 @@ static void test_strict_products(void **state) {
             for (int c = 0; c < many && !strict; c++)
                 assert_true(all[c].knob[KNOB_mma] ||
                             (!all[c].knob[KNOB_split] && !all[c].knob[KNOB_stages]));
-            if (strict && all[0].knob[KNOB_stages] != 3)
+            if (strict && all[0].knob[KNOB_stages] < 2)
                 fail_msg("%s: %s", text, config_str(a, &all[0]));
             if (strict && !(cost_of(k, measured[i].faster, a) < cost_of(k, measured[i].slower, a)))
                 fail_msg("%s: %s is not put before %s", text, measured[i].faster,
