@@ -253,11 +253,12 @@ static void put_buckets(struct emitter *w) {
     open_buckets(w);
     line(w, "unsigned *const next = (unsigned *)k_smem, *const warps = next + %lld;",
          (long long)digits);
-    line(w, "k_bucket_begin<%lld>(counts, totals, %lld, next, warps, begin);",
-         (long long)tile_count(digits, THREADS), (long long)digits);
-    open_brace(w, "for (unsigned from = k_sort_begin(nr, blockIdx.x); from < end; from += %d)",
-               THREADS * EACH);
+    line(w, "const unsigned first = k_sort_begin(nr, blockIdx.x);");
+    open_brace(w, "for (unsigned from = first; from < end; from += %d)", THREADS * EACH);
     put_thread_keys(w, EACH, true);
+    line(w, "if (from == first) /* keys are under way meanwhile */");
+    line(w, "    k_bucket_begin<%lld>(counts, totals, %lld, next, warps, begin);",
+         (long long)tile_count(digits, THREADS), (long long)digits);
     line(w, "k_bucket_move<%d>(keys, named, %d, %lld, next, warps, pairs);", bits_of(digits), shift,
          (long long)digits);
     close_brace(w);

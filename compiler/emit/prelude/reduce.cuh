@@ -568,63 +568,51 @@ K_DEVICE void k_bucket_scan(unsigned *counts, int blocks, int buckets, unsigned 
     if (most && warp == WARPS - 1) totals[bucket] = before;
 }
 
-/* next[d] is where the block's first source of bucket d goes; begin[d] where that bucket begins. `own` is shared memory
- * for 8 numbers of each 256 buckets, of which a thread has one. */
-template <int CHUNKS>
+/* next[d] is where the block's first source of bucket d goes; begin[d] where that bucket begins. A thread has EACH buckets
+ * in a row; `own` is shared memory for a number of each warp. */
+template <int EACH>
 K_DEVICE void k_bucket_begin(const unsigned *counts, const unsigned *totals, int buckets, unsigned *next, unsigned *own,
                              unsigned *begin) {
-    const unsigned lane = threadIdx.x & 31, warp = threadIdx.x / 32;
-    unsigned total[CHUNKS], mine[CHUNKS], sum[CHUNKS], so_far = 0;
+    unsigned total[EACH], mine[EACH], sum = 0;
 #pragma unroll
-    for (int c = 0; c < CHUNKS; c++) { /* all under way together */
-        const int d = c * 256 + (int)threadIdx.x;
-        total[c] = d < buckets ? totals[d] : 0, mine[c] = d < buckets ? counts[(int)blockIdx.x * buckets + d] : 0;
+    for (int i = 0; i < EACH; i++) { /* all under way together */
+        const int d = (int)threadIdx.x * EACH + i;
+        total[i] = d < buckets ? totals[d] : 0, mine[i] = d < buckets ? counts[(int)blockIdx.x * buckets + d] : 0;
     }
 #pragma unroll
-    for (int c = 0; c < CHUNKS; c++) {
-        sum[c] = total[c];
+    for (int i = 0; i < EACH; i++) sum += total[i];
+    unsigned before = k_sort_before(sum, own);
 #pragma unroll
-        for (unsigned apart = 1; apart < 32; apart *= 2) {
-            const unsigned other = __shfl_up_sync(0xffffffffu, sum[c], apart);
-            sum[c] += lane >= apart ? other : 0;
-        }
-        if (lane == 31) own[c * 8 + warp] = sum[c];
-    }
-    __syncthreads();
-#pragma unroll
-    for (int c = 0; c < CHUNKS; c++) {
-        const int d = c * 256 + (int)threadIdx.x;
-        unsigned before = so_far - total[c] + sum[c];
-#pragma unroll
-        for (unsigned w = 0; w < 8; w++) {
-            const unsigned count = own[c * 8 + w];
-            before += w < warp ? count : 0, so_far += count;
-        }
-        if (d < buckets) next[d] = before + mine[c];
+    for (int i = 0; i < EACH; i++) {
+        const int d = (int)threadIdx.x * EACH + i;
+        if (d < buckets) next[d] = before + mine[i];
         if (d < buckets && blockIdx.x == 0) begin[d] = before;
+        before += total[i];
     }
-    if (blockIdx.x == 0 && threadIdx.x == 0) begin[buckets] = so_far;
+    if (blockIdx.x == 0 && threadIdx.x == 255) begin[buckets] = before;
     __syncthreads();
 }
 
-/* Those of a bucket, whose number has BITS bits, keep their order. warps[w][d]: where warp w's next source of bucket d
+/* Those of a bucket, whose number has BITS bits, keep their order: votes, that need no memory, are under way together.
+ * warps[w][d]: where warp w's next source of bucket d
  * goes. A pair is a key and, in its upper half, a name. */
 template <int BITS, int EACH>
 K_DEVICE void k_bucket_move(const unsigned (&keys)[EACH], const unsigned (&named)[EACH], int shift, int buckets,
                             unsigned *next, unsigned *warps, unsigned long long *pairs) {
     const unsigned lane = threadIdx.x & 31;
     unsigned *const own = warps + threadIdx.x / 32 * buckets;
-    unsigned rank[EACH];
+    unsigned peers[EACH], rank[EACH];
     for (int d = (int)threadIdx.x; d < 8 * buckets; d += 256) warps[d] = 0;
+#pragma unroll
+    for (int i = 0; i < EACH; i++) peers[i] = k_peers<BITS>(keys[i] != 0xffffffffu, keys[i] >> shift);
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < EACH; i++) {
         const bool counted = keys[i] != 0xffffffffu;
-        const unsigned bucket = keys[i] >> shift;
-        const unsigned peers = k_peers<BITS>(counted, bucket), before = __popc(peers & ((1u << lane) - 1));
+        const unsigned bucket = keys[i] >> shift, before = __popc(peers[i] & ((1u << lane) - 1));
         const unsigned so_far = counted ? own[bucket] : 0;
         __syncwarp();
-        if (counted && before == 0) own[bucket] = so_far + __popc(peers);
+        if (counted && before == 0) own[bucket] = so_far + __popc(peers[i]);
         __syncwarp();
         rank[i] = so_far + before;
     }
