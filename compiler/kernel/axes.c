@@ -420,6 +420,21 @@ static int bring_loads_near(struct builder *w, ex *x, int n) {
     return n;
 }
 
+/* Pointwise: of the rows of what is stored, those that loads go along are neighbours, so that a tile
+ * of some rows and columns has runs of both; not of rows so short that a sector is of several. */
+static void bring_rows_near(struct builder *w, ex *x, int n, ex columns) {
+    enum { SHORT = 64 }; /* bytes */
+    const struct store_node *to = largest_store(w);
+    int64_t size;
+    if (!to || n < 2 || !ex_is_const(w->k->ex, ex_symbol(w->k->ex, columns)->bound, &size)) return;
+    if (size * dtype_bytes(w->l->buffers.at[to->buffer].meta.dtype) < SHORT) return;
+    int along = axis_of_loads(w, x, n, to);
+    if (along < 0) return;
+    ex axis = x[along];
+    memmove(&x[along], &x[along + 1], sizeof(ex) * (size_t)(n - along - 1));
+    x[n - 1] = axis;
+}
+
 /* How many neighbours among these axes are reduced to one, if that is not all: the last axes, as
  * the scheduler has seen to. */
 static int64_t reduced_span(const struct builder *w, const ex *axes, int n) {
@@ -695,7 +710,10 @@ void choose_axes(struct builder *w) {
     if (k->kind == KERNEL_REDUCE && !w->by_rows && !g->columns) nx = bring_loads_near(w, x, nx);
     nx = merge(k, x, nx, k->kind == KERNEL_POINTWISE);
     nr = merge_axes(k, r, nr);
-    if (!nr && nx) r[nr++] = x[--nx]; /* pointwise: the innermost axis is the columns */
+    if (!nr && nx) { /* pointwise: the innermost axis is the columns */
+        r[nr++] = x[--nx];
+        bring_rows_near(w, x, nx, r[0]);
+    }
     flatten(k, AXIS_X, "x", x, nx);
     flatten(k, AXIS_R, "r", r, nr);
     k->run = ex_index(k->ex, "run", k->bound[AXIS_R]);
