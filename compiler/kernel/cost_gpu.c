@@ -104,6 +104,19 @@ static double torn_rows(const struct kernel *k, const struct layout *y, int run,
     return 1 + (double)SECTOR / (y->bx * bytes);
 }
 
+/* Does a tile have whole rows that lie behind each other? Its lanes go along them as along one. */
+static bool rows_join(const struct kernel *k, const struct layout *y) {
+    int64_t row = kernel_size(k, AXIS_X);
+    if (!y->rows_inner || y->bx < row || y->bx != y->t0 * y->vec) return false;
+    for (uint32_t i = 0; i < k->values.n; i++) {
+        const struct value_node *v = &k->values.at[i];
+        if (v->kind == INST_LOAD && v->mask == (MASK_X | MASK_R) &&
+            (load_stride(k, v, AXIS_X) != 1 || load_stride(k, v, AXIS_R) != row))
+            return false;
+    }
+    return true;
+}
+
 /* A warp's load is the slower the shorter the runs are that it is made of: rope on an H200 takes
  * 132 us by runs of 128 bytes or more, 150 to 165 by 64, 228 by 32. Tiles of columns lie beside
  * each other, so that others want the rest soon: a norm over channels takes 27.8 and 29.6 us by
@@ -119,6 +132,7 @@ static double short_runs(const struct kernel *k, const struct layout *y) {
             bytes = dtype_bytes(v->dtype);
     }
     int run = (threads < k->limits->warp ? threads : k->limits->warp) * y->vec * bytes;
+    if (kernel_size(k, AXIS_X) * bytes < LINE && rows_join(k, y)) return 1;
     if (!y->rows_inner) run *= cost_windows(k, y);
     double torn = torn_rows(k, y, run, bytes);
     if (y->one_head) return 1 + (double)HALF_SECTOR / run; /* both ends of it lie anywhere */
