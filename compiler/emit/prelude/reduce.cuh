@@ -593,26 +593,24 @@ K_DEVICE void k_bucket_begin(const unsigned *counts, const unsigned *totals, int
     __syncthreads();
 }
 
-/* Those of a bucket, whose number has BITS bits, keep their order: votes, that need no memory, are under way together.
- * warps[w][d]: where warp w's next source of bucket d
+/* Those of a bucket, whose number has BITS bits, keep their order. warps[w][d]: where warp w's next source of bucket d
  * goes. A pair is a key and, in its upper half, a name. */
 template <int BITS, int EACH>
 K_DEVICE void k_bucket_move(const unsigned (&keys)[EACH], const unsigned (&named)[EACH], int shift, int buckets,
                             unsigned *next, unsigned *warps, unsigned long long *pairs) {
     const unsigned lane = threadIdx.x & 31;
     unsigned *const own = warps + threadIdx.x / 32 * buckets;
-    unsigned peers[EACH], rank[EACH];
+    unsigned rank[EACH];
     for (int d = (int)threadIdx.x; d < 8 * buckets; d += 256) warps[d] = 0;
-#pragma unroll
-    for (int i = 0; i < EACH; i++) peers[i] = k_peers<BITS>(keys[i] != 0xffffffffu, keys[i] >> shift);
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < EACH; i++) {
         const bool counted = keys[i] != 0xffffffffu;
-        const unsigned bucket = keys[i] >> shift, before = __popc(peers[i] & ((1u << lane) - 1));
+        const unsigned bucket = keys[i] >> shift;
+        const unsigned peers = k_peers<BITS>(counted, bucket), before = __popc(peers & ((1u << lane) - 1));
         const unsigned so_far = counted ? own[bucket] : 0;
         __syncwarp();
-        if (counted && before == 0) own[bucket] = so_far + __popc(peers[i]);
+        if (counted && before == 0) own[bucket] = so_far + __popc(peers);
         __syncwarp();
         rank[i] = so_far + before;
     }
