@@ -225,7 +225,7 @@ bool layout_turns(const struct kernel *k, const struct layout *y, value_id load)
                   is_placed(k, v) && load_stride(k, v, AXIS_X) == 1 &&
                   load_stride(k, v, AXIS_R) != 1;
     if (k->limits->kind == DEVICE_CUDA || !across) return across;
-    return !v->n_args && v->dtype == DT_F32 && index_stride(k, v->index, AXIS_X) == 1 &&
+    return !v->n_args && dtype_takes_vectors(v->dtype) && index_stride(k, v->index, AXIS_X) == 1 &&
            index_stride(k, v->index, AXIS_R) > 1; /* as k_turn has it */
 }
 

@@ -359,6 +359,9 @@ static const char *const turned[][2] = {
     {"graph(%x: f32[20, 5, 33], %y: f32[33, 5, 20]) {\n %t = permute(%x, [2, 1, 0])\n"
      " %r = add(%t, %y)\n return %r\n}\n",
      "x=32 r=16 warps=4 vec=2 turn=1"},
+    {"graph(%x: bf16[40, 3, 4, 18], %y: bf16[18, 4, 3, 40]) {\n %t = permute(%x, [3, 2, 1, 0])\n"
+     " %r = add(%t, %y)\n return %r\n}\n",
+     "x=32 r=32 warps=4 vec=4 turn=1"},
     {"graph(%x: f32[3, 4, 33], %y: f32[33, 4, 3]) {\n %t = permute(%x, [2, 1, 0])\n"
      " %r = add(%t, %y)\n return %r\n}\n",
      "x=32 r=4 warps=1 vec=1"},
