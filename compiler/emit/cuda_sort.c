@@ -37,7 +37,7 @@ static void add_array(struct ws_launch *l, int64_t offset) {
     l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_WORKSPACE, .value = offset};
 }
 
-/* Of `resident` blocks on a multiprocessor at least, for which a thread's registers have to be few. */
+/* Of `resident` blocks on a multiprocessor at least, for which a thread's registers are few. */
 static struct ws_launch *open_launch_of(struct emitter *w, const char *what, int64_t blocks,
                                         int threads, int resident) {
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];

@@ -433,9 +433,9 @@ static int bring_loads_near(struct builder *w, ex *x, int n) {
     return n;
 }
 
-/* Pointwise: rows of what is stored are in the order of what is loaded, if neighbours there are some
- * of them, so that a tile of some rows and columns has runs of both; not of rows so short that a
- * sector is of several. */
+/* Pointwise: rows of what is stored are in the order of what is loaded, if neighbours there are
+ * some of them, so that a tile of some rows and columns has runs of both; not of rows so short that
+ * a sector is of several. */
 static void bring_rows_near(struct builder *w, ex *x, int n, ex columns) {
     enum { SHORT = 64 }; /* bytes */
     const struct store_node *to = largest_store(w);

@@ -12,8 +12,8 @@
  *   depthwise(relu6(norm(x)), w)     sub+mul+add+maximum+minimum+convolve
  *                               or   sub+mul+add+maximum+minimum, convolve
  *
- * And what is stored in another order than a reduction of the same goes, as a transposed copy beside
- * sums of rows, has no tile in shared memory in that kernel:
+ * And what is stored in another order than a reduction of the same goes, as a transposed copy
+ * beside sums of rows, has no tile in shared memory in that kernel:
  *
  *   x.mean(1), x.t().contiguous()     sum+div+copy    or   sum+div, copy
  *
