@@ -122,7 +122,7 @@ static enum form form_of_op(struct emitter *w, const struct value_node *x) {
 /* Is it an operand that lies across the columns, and is turned into a tile of the task's own? */
 static bool turns(struct emitter *w, value_id v) {
     const struct value_node *x = at(w, v);
-    return layout_turns(w->k, w->y, v) && buffer_dtype(w, x->buffer) == DT_F32;
+    return layout_turns(w->k, w->y, v) && dtype_takes_vectors(buffer_dtype(w, x->buffer));
 }
 
 /* How far apart in memory neighbours are: 1 or 2; 0 if they are not, or not evenly. */
@@ -791,8 +791,9 @@ void put_turned(struct emitter *w) {
         line(w, "float turned%u[%d] __attribute__((aligned(64)));", v, w->y->bx * w->y->br);
         open_scope(w);
         line(w, "const k_idx x = x_begin, r = r_begin;");
-        line(w, "k_turn(turned%u, %d, %s, %lld, r_end - r, x_end - x);", v, w->y->br,
-             place_of(w, x->buffer, x->index), (long long)index_stride(w->k, x->index, AXIS_R));
+        line(w, "k_turn%s(turned%u, %d, %s, %lld, r_end - r, x_end - x);",
+             ending(buffer_dtype(w, x->buffer)), v, w->y->br, place_of(w, x->buffer, x->index),
+             (long long)index_stride(w->k, x->index, AXIS_R));
         close_brace(w);
     }
 }

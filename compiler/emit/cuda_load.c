@@ -198,8 +198,11 @@ static void put_turn(struct emitter *w, value_id v, int *smem) {
     put_turned_word(w, y->bx / many);
     line(w, "const k_idx x = k_clamp(px * %d + (k_idx)at * %d, nx - %d);", y->bx, many, many);
     line(w, "const k_idx r = k_clamp(base + (k_idx)row, nr - 1);");
-    line(w, "turned[i] = k_load<%s, %d%s>(p%d + (%s));", m, many,
-         load_hint(w, kernel_loads_once(w->k, v)), argument_of(w, x->buffer), ex_text(w, x->index));
+    const char *condition =
+        x->guarded ? arena_printf(w->arena, "%s, ", ex_text(w, at(w, x->args[0])->index)) : "";
+    line(w, "turned[i] = k_load%s<%s, %d%s>(%sp%d + (%s));", x->guarded ? "_if" : "", m, many,
+         load_hint(w, kernel_loads_once(w->k, v)), condition, argument_of(w, x->buffer),
+         ex_text(w, x->index));
     close_brace(w);
     open_unrolled(w, "i", each);
     put_turned_word(w, y->bx / many);

@@ -277,13 +277,10 @@ K_SHORTS(f16)
                             16 + (i), 17 + (i), 18 + (i), 19 + (i), 24 + (i), 25 + (i), 26 + (i),  \
                             27 + (i)})
 #endif
-/* A square of K_LANES rows, `apart` floats from each other, to columns `to_apart` from each other.
- */
-K_INLINE void k_turn_v(float *to, long long to_apart, const float *p, long long apart) {
+/* A square of K_LANES rows to columns `to_apart` floats from each other. */
+K_INLINE void k_turn_square(float *to, long long to_apart, k_v *a) {
 #if defined(K_AVX512)
-    k_v a[16], b[16];
-#pragma GCC unroll 16
-    for (int i = 0; i < 16; i++) a[i] = k_load_v(p + i * apart);
+    k_v b[16];
 #pragma GCC unroll 16
     for (int i = 0; i < 16; i += 2) { /* pairs of rows */
         b[i] = K_PAIRS(a[i], a[i + 1], 0);
@@ -306,24 +303,40 @@ K_INLINE void k_turn_v(float *to, long long to_apart, const float *p, long long 
     }
 #else
     for (int i = 0; i < K_LANES; i++)
-        for (int k = 0; k < K_LANES; k++) to[k * to_apart + i] = p[i * apart + k];
+        for (int k = 0; k < K_LANES; k++) to[k * to_apart + i] = a[i][k];
 #endif
 }
-/* The same of any size. */
-static __attribute__((noinline, unused)) void k_turn(float *to, long long to_apart, const float *p,
-                                                     long long apart, long long rows,
-                                                     long long columns) {
-    long long i = 0;
-    for (; i + K_LANES <= rows; i += K_LANES) {
-        long long k = 0;
-        for (; k + K_LANES <= columns; k += K_LANES)
-            k_turn_v(to + k * to_apart + i, to_apart, p + i * apart + k, apart);
-        for (; k < columns; k++)
-            for (int l = 0; l < K_LANES; l++) to[k * to_apart + i + l] = p[(i + l) * apart + k];
-    }
-    for (; i < rows; i++)
-        for (long long k = 0; k < columns; k++) to[k * to_apart + i] = p[i * apart + k];
+/* Its rows are `apart` floats from each other. */
+K_INLINE void k_turn_v(float *to, long long to_apart, const float *p, long long apart) {
+    k_v a[K_LANES];
+#pragma GCC unroll 16
+    for (int i = 0; i < K_LANES; i++) a[i] = k_load_v(p + i * apart);
+    k_turn_square(to, to_apart, a);
 }
+/* The same of any size, of rows that are `apart` elements from each other. */
+#define K_TURN(name, t, load, one)                                                                 \
+    static __attribute__((noinline, unused)) void name(float *to, long long to_apart, const t *p,  \
+                                                       long long apart, long long rows,            \
+                                                       long long columns) {                        \
+        long long i = 0;                                                                           \
+        for (; i + K_LANES <= rows; i += K_LANES) {                                                \
+            long long k = 0;                                                                       \
+            for (; k + K_LANES <= columns; k += K_LANES) {                                         \
+                k_v a[K_LANES];                                                                    \
+                _Pragma("GCC unroll 16") for (int l = 0; l < K_LANES; l++) a[l] =                  \
+                    load(p + (i + l) * apart + k);                                                 \
+                k_turn_square(to + k * to_apart + i, to_apart, a);                                 \
+            }                                                                                      \
+            for (; k < columns; k++)                                                               \
+                for (int l = 0; l < K_LANES; l++)                                                  \
+                    to[k * to_apart + i + l] = one(p[(i + l) * apart + k]);                        \
+        }                                                                                          \
+        for (; i < rows; i++)                                                                      \
+            for (long long k = 0; k < columns; k++) to[k * to_apart + i] = one(p[i * apart + k]);  \
+    }
+K_TURN(k_turn, float, k_load_v, (float))
+K_TURN(k_turn_bf16, k_bf16, k_load_v_bf16, k_from_bf16)
+K_TURN(k_turn_f16, k_f16, k_load_v_f16, k_from_f16)
 
 /* A row of n floats that a thread keeps. */
 K_INLINE void *k_row(long long bytes) { return aligned_alloc(64, ((size_t)bytes + 63) / 64 * 64); }

@@ -331,10 +331,8 @@ static bool store_steps(const struct builder *w, const ex *axes, int n, int64_t 
     return most != NULL;
 }
 
-/* Those with the least steps last; as they are if their steps are not known. */
-static void sort_by_memory(const struct builder *w, ex *axes, int n) {
-    int64_t steps[GROUP_MAX_AXES];
-    if (!store_steps(w, axes, n, steps)) return;
+/* Those with the least steps last. */
+static void sort_by_steps(ex *axes, int n, int64_t *steps) {
     for (int i = 1; i < n; i++)
         for (int j = i; j > 0 && steps[j - 1] < steps[j]; j--) {
             ex axis = axes[j];
@@ -342,6 +340,12 @@ static void sort_by_memory(const struct builder *w, ex *axes, int n) {
             axes[j] = axes[j - 1], axes[j - 1] = axis;
             steps[j] = steps[j - 1], steps[j - 1] = step;
         }
+}
+
+/* As they are if their steps are not known. */
+static void sort_by_memory(const struct builder *w, ex *axes, int n) {
+    int64_t steps[GROUP_MAX_AXES];
+    if (store_steps(w, axes, n, steps)) sort_by_steps(axes, n, steps);
 }
 
 /* Is it where something lands? Its sources are found by the order of x (hits.c). */
@@ -354,10 +358,8 @@ static bool lands_along(const struct builder *w, ex axis) {
     return false;
 }
 
-/* The axis along which the largest load's neighbours lie; -1 if that is a reduced one, or if it is
- * small beside what is stored. */
-static int axis_of_loads(const struct builder *w, const ex *axes, int n,
-                         const struct store_node *to) {
+/* The largest load; NULL if it is small beside what is stored. */
+static const struct value_node *largest_load(const struct builder *w, const struct store_node *to) {
     enum { SECTOR = 32 }; /* bytes that an element takes, read alone */
     const struct kernel *k = w->k;
     const struct value_node *most = NULL;
@@ -367,12 +369,23 @@ static int axis_of_loads(const struct builder *w, const ex *axes, int n,
         int64_t b = x->kind == INST_LOAD ? buffer_bytes(w->l, x->buffer) : 0;
         if (b > bytes) bytes = b, elements = b / dtype_bytes(x->dtype), most = x;
     }
-    if (elements * SECTOR < buffer_bytes(w->l, to->buffer)) return -1;
-    for (int i = 0; i < n; i++) {
-        ex step, rest;
-        bool linear = ex_linear(k->ex, most->index, axes[i], &step, &rest);
-        if (linear && step == ex_const(k->ex, 1)) return i;
-    }
+    return elements * SECTOR < buffer_bytes(w->l, to->buffer) ? NULL : most;
+}
+
+/* Elements from one along the axis to the next; -1: not always as many. */
+static int64_t load_step(const struct kernel *k, const struct value_node *load, ex axis) {
+    ex step, rest;
+    int64_t n;
+    bool linear = ex_linear(k->ex, load->index, axis, &step, &rest);
+    return linear && ex_is_const(k->ex, step, &n) && n >= 0 ? n : -1;
+}
+
+/* The axis along which the largest load's neighbours lie; -1 if that is a reduced one. */
+static int axis_of_loads(const struct builder *w, const ex *axes, int n,
+                         const struct store_node *to) {
+    const struct value_node *most = largest_load(w, to);
+    for (int i = 0; i < n && most; i++)
+        if (load_step(w->k, most, axes[i]) == 1) return i;
     return -1;
 }
 
@@ -418,6 +431,23 @@ static int bring_loads_near(struct builder *w, ex *x, int n) {
     memmove(&x[along], &x[along + 1], sizeof(ex) * (size_t)(first - along - 1));
     x[first - 1] = axis;
     return n;
+}
+
+/* Pointwise: rows of what is stored are in the order of what is loaded, if neighbours there are
+ * some of them, so that a tile of some rows and columns has runs of both; not of rows so short that
+ * a sector is of several. */
+static void bring_rows_near(struct builder *w, ex *x, int n, ex columns) {
+    enum { SHORT = 64 }; /* bytes */
+    const struct store_node *to = largest_store(w);
+    int64_t size, steps[GROUP_MAX_AXES];
+    if (!to || n < 2 || !ex_is_const(w->k->ex, ex_symbol(w->k->ex, columns)->bound, &size)) return;
+    if (size * dtype_bytes(w->l->buffers.at[to->buffer].meta.dtype) < SHORT) return;
+    if (axis_of_loads(w, x, n, to) < 0) return;
+    const struct value_node *most = largest_load(w, to);
+    for (int i = 0; i < n; i++) steps[i] = load_step(w->k, most, x[i]);
+    for (int i = 0; i < n; i++) /* stays outside: what it is the same for, or nobody knows */
+        if (steps[i] <= 0) steps[i] = INT64_MAX;
+    sort_by_steps(x, n, steps);
 }
 
 /* How many neighbours among these axes are reduced to one, if that is not all: the last axes, as
@@ -703,7 +733,10 @@ void choose_axes(struct builder *w) {
     if (k->kind == KERNEL_REDUCE && !w->by_rows && !g->columns) nx = bring_loads_near(w, x, nx);
     nx = merge(k, x, nx, k->kind == KERNEL_POINTWISE);
     nr = merge_axes(k, r, nr);
-    if (!nr && nx) r[nr++] = x[--nx]; /* pointwise: the innermost axis is the columns */
+    if (!nr && nx) { /* pointwise: the innermost axis is the columns */
+        r[nr++] = x[--nx];
+        bring_rows_near(w, x, nx, r[0]);
+    }
     flatten(k, AXIS_X, "x", x, nx);
     flatten(k, AXIS_R, "r", r, nr);
     k->run = ex_index(k->ex, "run", k->bound[AXIS_R]);

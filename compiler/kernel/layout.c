@@ -213,12 +213,19 @@ static const char *check_stages(const struct kernel *k, int stages, struct layou
     return NULL;
 }
 
+/* Does nothing stand between the load and its index but places that it may not have? */
+static bool is_placed(const struct kernel *k, const struct value_node *v) {
+    return !v->n_args ||
+           (v->guarded && v->n_args == 1 && k->values.at[v->args[0]].kind == INST_INDEX);
+}
+
 bool layout_turns(const struct kernel *k, const struct layout *y, value_id load) {
     const struct value_node *v = &k->values.at[load];
-    bool across = y->turn && v->kind == INST_LOAD && v->mask == (MASK_X | MASK_R) && !v->n_args &&
-                  load_stride(k, v, AXIS_X) == 1 && load_stride(k, v, AXIS_R) != 1;
+    bool across = y->turn && v->kind == INST_LOAD && v->mask == (MASK_X | MASK_R) &&
+                  is_placed(k, v) && load_stride(k, v, AXIS_X) == 1 &&
+                  load_stride(k, v, AXIS_R) != 1;
     if (k->limits->kind == DEVICE_CUDA || !across) return across;
-    return v->dtype == DT_F32 && index_stride(k, v->index, AXIS_X) == 1 &&
+    return !v->n_args && dtype_takes_vectors(v->dtype) && index_stride(k, v->index, AXIS_X) == 1 &&
            index_stride(k, v->index, AXIS_R) > 1; /* as k_turn has it */
 }
 
@@ -231,7 +238,7 @@ int64_t layout_turn_bytes(const struct kernel *k, const struct layout *y, value_
 int layout_turn_vector(const struct kernel *k, const struct layout *y, value_id load) {
     const struct value_node *v = &k->values.at[load];
     int many = 4 / dtype_bytes(v->dtype), each = y->ex * y->ur * y->vec;
-    if (v->dtype == DT_BOOL) return 1;
+    if (v->dtype == DT_BOOL || v->guarded) return 1;
     while (many > 1 && (y->bx % many || each % many || !index_is_vector(k, v->index, AXIS_X, many)))
         many /= 2;
     return many > 1 ? many : 1;

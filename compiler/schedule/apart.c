@@ -12,6 +12,11 @@
  *   depthwise(relu6(norm(x)), w)     sub+mul+add+maximum+minimum+convolve
  *                               or   sub+mul+add+maximum+minimum, convolve
  *
+ * And what is stored in another order than a reduction of the same goes, as a transposed copy
+ * beside sums of rows, has no tile in shared memory in that kernel:
+ *
+ *   x.mean(1), x.t().contiguous()     sum+div+copy    or   sum+div, copy
+ *
  * The cost model decides, between schedules of the same loops where kernels have all of that, or
  * apart. Kernels that have a buffer in common, in one or in the other, are compared together: what
  * leaves one may join others, and these be other kernels for it. */
@@ -112,6 +117,34 @@ static uint8_t mark_windows(struct choice *c, struct schedule *s, uint32_t g,
     return marks;
 }
 
+/* Is what the nest makes stored in another order than something that it is made of is read? */
+static bool stores_across(const struct schedule *s, const struct nest *n) {
+    enum { FEW = 1 << 16 }; /* elements: nobody waits for their sectors */
+    const struct loops *l = s->loops;
+    if (n->n_reduce || n->scan != EX_NONE || !s->stored[n->out]) return false;
+    if (axes_numel(l, n->axes, n->n_axes) <= FEW) return false;
+    for (uint32_t i = 0; i < n->insts.n; i++)
+        if (n->insts.at[i].kind == INST_LOAD && load_goes_across(l, n, &n->insts.at[i]))
+            return true;
+    return false;
+}
+
+/* Marks what a group that reduces stores across its rows, and what it reduces to. */
+static uint8_t mark_across(struct schedule *s, uint32_t g, const struct apart_marks *may) {
+    const struct group *G = &s->groups.at[g];
+    uint8_t marks = 0;
+    if (G->matmul || !G->n_r) return 0;
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        const struct nest *n = nest_of(s, G, m);
+        if (n->out < may->n && stores_across(s, n)) marks |= may->of[n->out] |= APART_ACROSS;
+    }
+    for (uint32_t m = 0; m < G->members.n && marks; m++) {
+        const struct nest *n = nest_of(s, G, m);
+        if ((n->n_reduce || n->scan != EX_NONE) && n->out < may->n) may->of[n->out] |= APART_ALONG;
+    }
+    return marks;
+}
+
 static uint32_t part_of(const struct choice *c, uint32_t b) {
     while (c->above[b] != b) b = c->above[b] = c->above[c->above[b]];
     return b;
@@ -181,7 +214,8 @@ struct apart_marks schedule_apart(struct schedule *s, const struct device_limits
         uint8_t marks, needs;
     } ways[] = {{APART_REDUCED, APART_REDUCED},
                 {APART_REDUCED | APART_DEAR, APART_DEAR},
-                {APART_WINDOWS, APART_WINDOWS}};
+                {APART_WINDOWS, APART_WINDOWS},
+                {APART_ACROSS | APART_ALONG, APART_ACROSS}};
     struct apart_marks may = {.n = s->n_buffers}, marks = may, out = may;
     may.of = NEW_ARRAY(s->arena, uint8_t, may.n);
     marks.of = NEW_ARRAY(s->arena, uint8_t, may.n);
@@ -190,7 +224,7 @@ struct apart_marks schedule_apart(struct schedule *s, const struct device_limits
     struct choice c = {
         .n = may.n, .above = NEW_ARRAY(s->arena, uint32_t, may.n), .us = us, .ctx = ctx};
     for (uint32_t g = 0; g < s->groups.n; g++) {
-        any |= mark_windows(&c, s, g, limits, &may);
+        any |= mark_windows(&c, s, g, limits, &may) | mark_across(s, g, &may);
         for (uint32_t m = 0; m < s->groups.at[g].members.n; m++) {
             const struct nest *n = nest_of(s, &s->groups.at[g], m);
             if (!n->matmul || n->out >= may.n) continue;

@@ -478,6 +478,21 @@ static const char *matmul_reason(struct fuser *f, struct merge *m) {
     return light ? NULL : "dear operators behind the matrix product have another kernel";
 }
 
+static uint8_t all_marks(struct fuser *f, uint32_t g) {
+    const struct group *G = group_at(f, g);
+    uint8_t all = 0;
+    for (uint32_t m = 0; m < G->members.n && f->apart; m++)
+        all |= f->apart[nest_at(f, G->members.at[m].nest)->out];
+    return all;
+}
+
+/* Does a copy in another order meet the reduction that it is apart from? */
+static const char *across_reason(struct fuser *f, const struct merge *m) {
+    uint8_t a = all_marks(f, m->a), b = all_marks(f, m->b);
+    bool meets = (a & APART_ACROSS && b & APART_ALONG) || (a & APART_ALONG && b & APART_ACROSS);
+    return meets ? "it is stored across the rows of the reduction" : NULL;
+}
+
 static int count_loads(struct fuser *f, uint32_t g) {
     const struct group *G = group_at(f, g);
     int n = 0;
@@ -622,6 +637,16 @@ static int arguments(struct fuser *f, uint32_t a, uint32_t b) {
     return n;
 }
 
+bool load_goes_across(const struct loops *l, const struct nest *n, const struct inst *load) {
+    int rank = l->buffers.at[n->out].meta.rank, last = load->n_index - 1;
+    ex inner = rank ? n->out_index[rank - 1] : EX_NONE;
+    if (!rank || last < 0 || ex_kind(l->ex, inner) != EX_SYM) return false;
+    if (ex_uses(l->ex, load->index[last], inner)) return false;
+    for (int d = 0; d < last; d++)
+        if (ex_uses(l->ex, load->index[d], inner)) return true;
+    return false;
+}
+
 bool nest_is_dear(const struct nest *n) {
     for (uint32_t i = 0; i < n->insts.n; i++)
         if (n->insts.at[i].kind == INST_OP && op_is_expensive(n->insts.at[i].op)) return true;
@@ -739,6 +764,7 @@ static void plan(struct fuser *f, struct merge *m) {
     if ((m->why_not = matmul_reason(f, m))) return;
     if ((m->why_not = scan_reason(f, m))) return;
     if ((m->why_not = landing_reason(f, m))) return;
+    if ((m->why_not = across_reason(f, m))) return;
     plan_fit(f, m);
     if (m->why_not) plan_inlining(f, m);
     if (m->why_not || (!m->inline_guest && !m->across && !they_meet(f, m))) plan_split(f, m);
@@ -811,21 +837,13 @@ static bool is_epilogue(struct fuser *f, uint32_t g, uint32_t h) {
            axes_numel(f->l, G->x, G->n_x) <= axes_numel(f->l, H->x, H->n_x);
 }
 
-/* Does a load go along what the nest stores, from one element to the next? */
-static bool goes_across(struct fuser *f, const struct nest *n, const struct inst *load) {
-    int rank = f->l->buffers.at[n->out].meta.rank;
-    ex inner = rank ? n->out_index[rank - 1] : EX_NONE;
-    if (!rank || !load->n_index || ex_kind(f->l->ex, inner) != EX_SYM) return false;
-    return !ex_uses(f->l->ex, load->index[load->n_index - 1], inner);
-}
-
 /* Is g a copy of what product h comes to, in another order? */
 static bool is_turned_product(struct fuser *f, uint32_t g, uint32_t h) {
     const struct group *G = group_at(f, g);
     if (!group_at(f, h)->matmul || G->matmul || G->n_r || G->members.n != 1) return false;
     const struct nest *n = nest_at(f, G->members.at[0].nest);
     const struct inst *load = &n->insts.at[0];
-    if (load->kind != INST_LOAD || !goes_across(f, n, load)) return false;
+    if (load->kind != INST_LOAD || !load_goes_across(f->l, n, load)) return false;
     for (uint32_t i = 1; i < n->insts.n; i++)
         if (n->insts.at[i].kind != INST_CAST) return false;
     uint32_t from = f->s->writer[load->buffer];

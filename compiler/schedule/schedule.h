@@ -108,13 +108,15 @@ enum fusing { FUSING_ALL, FUSING_APART, FUSING_EAGER };
 enum apart {
     APART_REDUCED = 1, /* what it is reduced to */
     APART_DEAR = 2,    /* transcendental functions of it, and what goes along with these */
-    APART_WINDOWS = 4  /* no product's: whatever reads it, through windows that overlap */
+    APART_WINDOWS = 4, /* no product's: whatever reads it, through windows that overlap */
+    APART_ACROSS = 8,  /* no product's: this itself, which is stored across .. */
+    APART_ALONG = 16   /* .. the rows that these sums of the same kernel go along */
 };
 /* fuse.c, recompute.c (not for eager), order.c, at_load.c, memory.c: the passes, in this order. */
 struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limits,
                                enum fusing what, struct arena *a);
-/* FUSING_ALL, but for what is apart, per buffer of the loops that a product writes, or that is read
- * through windows; NULL: nothing. */
+/* FUSING_ALL, but for what is apart, per buffer of the loops that a product writes, that is read
+ * through windows, or that is stored across; NULL: nothing. */
 struct apart_marks {
     uint8_t *of;
     uint32_t n;
@@ -191,6 +193,8 @@ bool member_is_along(const struct schedule *s, const struct member *m, const ex 
                      int n);             /* a reduction, and along these axes of its group */
 int nest_size(const struct nest *n);     /* about how many instructions an element */
 bool nest_is_dear(const struct nest *n); /* one of them transcendental */
+/* Does a load go along other elements than the nest stores, from one to the next? */
+bool load_goes_across(const struct loops *l, const struct nest *n, const struct inst *load);
 int64_t axes_numel(const struct loops *l, const ex *axes, int n);
 
 #endif

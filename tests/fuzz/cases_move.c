@@ -347,6 +347,26 @@ static const char *const turns[][2] = {
      "x=1024 r=2 warps=1 vec=1 rows=32 hits=1 sort=3"},
 };
 
+/* What lies across, within guards: pads and pieces that end within a tile; rows that neighbours in
+ * memory are, whose order in what is stored is another. */
+static const char *const turned[][2] = {
+    {"graph(%x: f32[37, 21], %y: f32[24, 40]) {\n %p = constant_pad_nd(%x, [1, 2, 3, 0], 0.5)\n"
+     " %t = permute(%p, [1, 0])\n %r = add(%t, %y)\n return %r\n}\n",
+     "x=16 r=8 warps=2 vec=2 turn=1"},
+    {"graph(%x: bf16[9, 40], %y: bf16[11, 40]) {\n %e = exp(%y)\n %c = cat([%x, %e], 0)\n"
+     " %t = permute(%c, [1, 0])\n %r = clone(%t)\n %s = view(%r, [800])\n return %s\n}\n",
+     "x=32 r=16 warps=4 vec=4 turn=1"},
+    {"graph(%x: f32[20, 5, 33], %y: f32[33, 5, 20]) {\n %t = permute(%x, [2, 1, 0])\n"
+     " %r = add(%t, %y)\n return %r\n}\n",
+     "x=32 r=16 warps=4 vec=2 turn=1"},
+    {"graph(%x: bf16[40, 3, 4, 18], %y: bf16[18, 4, 3, 40]) {\n %t = permute(%x, [3, 2, 1, 0])\n"
+     " %r = add(%t, %y)\n return %r\n}\n",
+     "x=32 r=32 warps=4 vec=4 turn=1"},
+    {"graph(%x: f32[3, 4, 33], %y: f32[33, 4, 3]) {\n %t = permute(%x, [2, 1, 0])\n"
+     " %r = add(%t, %y)\n return %r\n}\n",
+     "x=32 r=4 warps=1 vec=1"},
+};
+
 /* Rows that run backwards, and short ones. */
 /* Windows one below the other, of which a thread has several: of all rows and of some, at strides,
  * dilated, with pads and without; with a residual, along the first axis of three, of several
@@ -395,6 +415,10 @@ void cases_move(struct arena *a, case_vec *out) {
         vec_push(a, out,
                  ((struct case_graph){
                      .text = turns[i][0], .every = CASES_DEFAULT, .config = turns[i][1]}));
+    for (size_t i = 0; i < sizeof turned / sizeof *turned; i++)
+        vec_push(a, out,
+                 ((struct case_graph){
+                     .text = turned[i][0], .every = CASES_DEFAULT, .config = turned[i][1]}));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         vec_push(a, out, ((struct case_graph){.text = rows[i], .every = 1}));
     for (size_t i = 0; i < sizeof below / sizeof *below; i++)

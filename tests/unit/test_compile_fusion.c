@@ -137,6 +137,26 @@ static void test_norms_apart(void **state) {
     arena_free(a);
 }
 
+/* What is stored across the rows of a sum has another kernel, if that takes long enough; which may
+ * be one of others that reduce by the order that it is stored in. */
+static void test_stored_across(void **state) {
+    static const char sums[] = "graph(%%x: bf16[%d, 8, 136, 288]) {\n %%s = sum(%%x, [2, 3])\n"
+                               " %%t = permute(%%x, [2, 1, 3, 0])\n %%y = clone(%%t)\n"
+                               " %%z = view(%%y, [%d])\n return %%s, %%z\n}\n",
+                      lands[] = "graph(%i: i64[9089], %x: f32[9089, 85]) {\n"
+                                " %o = zeros([9089, 85], f32)\n %a = index_add(%o, 0, %i, %x)\n"
+                                " %m = mean(%a, [1])\n %t = permute(%a, [1, 0])\n"
+                                " %y = clone(%t)\n %z = view(%y, [772565])\n"
+                                " return %m, %z\n}\n";
+    struct arena *a = arena_new();
+    assert_int_equal(lower(a, arena_printf(a, sums, 128, 128 * 8 * 136 * 288))->n_kernels, 2);
+    assert_int_equal(lower(a, arena_printf(a, sums, 1, 8 * 136 * 288))->n_kernels, 1);
+    const struct ws_program *p = lower(a, lands);
+    assert_int_equal(p->n_kernels, 2);
+    assert_int_equal(p->kernels[0].n_writes, 1);
+    arena_free(a);
+}
+
 /* n sums over what indices find in tables of their own, then `rest`. */
 static const char *bags(struct arena *a, int n, int rows, const char *rest) {
     struct buf b = buf_new(a);
@@ -423,6 +443,7 @@ int main(void) {
         cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_pitch),
         cmocka_unit_test(test_norms_apart),
+        cmocka_unit_test(test_stored_across),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

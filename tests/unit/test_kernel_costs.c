@@ -20,6 +20,9 @@ static const char *const graphs[][2] = {
     {"erf bf16", "graph(%x: bf16[333, 555]) {\n %y = erf(%x)\n return %y\n}\n"},
     {"transposed", "graph(%x: f32[2000, 3000]) {\n %p = permute(%x, [1, 0])\n %y = relu(%p)\n "
                    "return %y\n}\n"},
+    {"reversed, padded",
+     "graph(%x: f32[214, 508, 1024]) {\n %p = constant_pad_nd(%x, [0, 0, 4, 0])\n"
+     " %q = permute(%p, [2, 1, 0])\n %y = relu(%q)\n return %y\n}\n"},
     {"bias", "graph(%x: f32[4096, 1024], %b: f32[1024]) {\n %y = add(%x, %b)\n return %y\n}\n"},
     {"rows", "graph(%x: f32[16, 100000]) {\n %y = sum(%x, 1)\n return %y\n}\n"},
     {"short rows", "graph(%x: bf16[100000, 24]) {\n %y = sum(%x, 1)\n return %y\n}\n"},
