@@ -17,6 +17,8 @@
     FILE(torch_nn_sequence, "torch_nn_sequence.py")                                                \
     FILE(torch_nn_functional_more, "torch_nn_functional_more.py")                                  \
     FILE(torch_nn_conv, "torch_nn_conv.py")                                                        \
+    FILE(torch_nn_lazy, "torch_nn_lazy.py")                                                        \
+    FILE(torch_utils_hooks, "torch_utils_hooks.py")                                                \
     FILE(torch_conv, "torch_conv.py")                                                              \
     FILE(torch_nn_init, "torch_nn_init.py")                                                        \
     FILE(torch_cuda, "torch_cuda.py")                                                              \
@@ -69,6 +71,11 @@
     FILE(numpy_random, "numpy_random.py")                                                          \
     FILE(numpy_more, "numpy_more.py")                                                              \
     FILE(numpy_linalg, "numpy_linalg.py")                                                          \
+    FILE(scipy_optimize, "scipy_optimize.py")                                                      \
+    FILE(scipy_special, "scipy_special.py")                                                        \
+    FILE(torch_profiler, "torch_profiler.py")                                                      \
+    FILE(scipy_linalg, "scipy_linalg.py")                                                          \
+    FILE(scipy_signal, "scipy_signal.py")                                                          \
     FILE(einops, "einops.py")                                                                      \
     FILE(einops_torch, "einops_torch.py")                                                          \
     FILE(torch_fft, "torch_fft.py")                                                                \
@@ -110,6 +117,8 @@ const char *prelude_text(const char *module) {
         {"torch.nn._sequence", ws_prelude_torch_nn_sequence},
         {"torch.nn._functional", ws_prelude_torch_nn_functional_more},
         {"torch.nn._conv", ws_prelude_torch_nn_conv},
+        {"torch.nn._lazy", ws_prelude_torch_nn_lazy},
+        {"torch.utils.hooks", ws_prelude_torch_utils_hooks},
         {"torch._conv", ws_prelude_torch_conv},
         {"torch._complex", ws_prelude_torch_complex},
         {"torch.nn.init", ws_prelude_torch_nn_init},
@@ -466,6 +475,14 @@ const char *prelude_text(const char *module) {
                               "def __getattr__(name):\n"
                               "    import later\n"
                               "    return later.of(__name__, name)\n"},
+        {"scipy", "from scipy import linalg, optimize, signal, special\n"},
+        {"scipy.linalg", ws_prelude_scipy_linalg},
+        {"scipy.optimize", ws_prelude_scipy_optimize},
+        {"scipy.signal", ws_prelude_scipy_signal},
+        {"scipy.special", ws_prelude_scipy_special},
+        {"torch.profiler", ws_prelude_torch_profiler},
+        {"torch.autograd.profiler", "from torch.profiler import *\n"
+                                    "from torch.profiler import __getattr__\n"},
         {"packaging", ""},
         {"packaging.version", ws_prelude_version},
         {"distutils", ""},
