@@ -379,6 +379,13 @@ static int64_t whole_number(struct vm *vm, struct py v, enum dtype t) {
     return w;
 }
 
+bool eager_holds_complex(struct py data) {
+    if (!py_is_sequence(data)) return tensor_is_complex(data);
+    for (uint32_t i = 0; i < data.list->n; i++)
+        if (eager_holds_complex(data.list->at[i])) return true;
+    return false;
+}
+
 struct py eager_data(struct vm *vm, struct py data, const enum dtype *dtype) {
     struct data x = {0};
     collect(vm, &x, data, 0);
