@@ -18,6 +18,9 @@
     FILE(torch_nn_functional_more, "torch_nn_functional_more.py")                                  \
     FILE(torch_nn_conv, "torch_nn_conv.py")                                                        \
     FILE(torch_nn_lazy, "torch_nn_lazy.py")                                                        \
+    FILE(torch_nn_utils_prune, "torch_nn_utils_prune.py")                                          \
+    FILE(torch_optim_swa_utils, "torch_optim_swa_utils.py")                                        \
+    FILE(torch_quantize, "torch_quantize.py")                                                      \
     FILE(torch_utils_hooks, "torch_utils_hooks.py")                                                \
     FILE(torch_conv, "torch_conv.py")                                                              \
     FILE(torch_nn_init, "torch_nn_init.py")                                                        \
@@ -118,6 +121,9 @@ const char *prelude_text(const char *module) {
         {"torch.nn._functional", ws_prelude_torch_nn_functional_more},
         {"torch.nn._conv", ws_prelude_torch_nn_conv},
         {"torch.nn._lazy", ws_prelude_torch_nn_lazy},
+        {"torch.nn.utils.prune", ws_prelude_torch_nn_utils_prune},
+        {"torch.optim.swa_utils", ws_prelude_torch_optim_swa_utils},
+        {"torch._quantize", ws_prelude_torch_quantize},
         {"torch.utils.hooks", ws_prelude_torch_utils_hooks},
         {"torch._conv", ws_prelude_torch_conv},
         {"torch._complex", ws_prelude_torch_complex},
@@ -382,7 +388,10 @@ const char *prelude_text(const char *module) {
                      "python_implementation = lambda: 'CPython'\n"},
         {"gc", "def collect(*args):\n"
                "    return 0\n"},
-        {"torch.jit", "def script(obj=None, **options):\n"
+        {"torch.jit", "def trace(func, *args, **options):\n"
+                      "    return func\n"
+                      "freeze = optimize_for_inference = trace\n"
+                      "def script(obj=None, **options):\n"
                       "    return script if obj is None or isinstance(obj, bool) else obj\n"
                       "ignore = unused = export = script_if_tracing = _script_if_tracing = script\n"
                       "interface = script_method = _overload = _overload_method = script\n"

@@ -276,6 +276,23 @@ class Adadelta(Optimizer):
         p -= group['lr'] * step
 
 
+class ASGD(Optimizer):
+    """state['ax'] is the average of the steps from t0 on."""
+
+    def __init__(self, params, lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, **options):
+        super().__init__(params, dict(lr=lr, lambd=lambd, alpha=alpha, t0=t0, weight_decay=weight_decay, **options))
+
+    def update(self, p, grad, group, state):
+        grad = _decayed(p, grad, group)
+        n = _fresh(p, state, 'ax')
+        eta, mu = state.get('eta', group['lr']), state.get('mu', 1.0)
+        p.mul_(1 - group['lambd'] * eta)
+        p -= eta * grad
+        state['ax'] = p.clone() if mu == 1 else state['ax'] + (p - state['ax']) * mu
+        state['eta'] = group['lr'] / (1 + group['lambd'] * group['lr'] * n) ** group['alpha']
+        state['mu'] = 1 / max(1, n - group['t0'])
+
+
 def _cubic_minimum(a, b, bounds):
     """Where the cubic through (t, f, f') of a and b is least, within bounds (Nocedal and Wright, 3.59)."""
     if a[0] > b[0]:
