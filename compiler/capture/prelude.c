@@ -46,6 +46,7 @@
     FILE(pathlib, "pathlib.py")                                                                    \
     FILE(torch_amp, "torch_amp.py")                                                                \
     FILE(torch_distributions, "torch_distributions.py")                                            \
+    FILE(torch_distributions_more, "torch_distributions_more.py")                                  \
     FILE(torch_autograd_functional, "torch_autograd_functional.py")                                \
     FILE(torch_autograd, "torch_autograd.py")                                                      \
     FILE(torch_dynamo, "torch_dynamo.py")                                                          \
@@ -299,6 +300,7 @@ const char *prelude_text(const char *module) {
                                     "def once_differentiable(function):\n"
                                     "    return function\n"},
         {"torch.distributions", ws_prelude_torch_distributions},
+        {"torch.distributions._more", ws_prelude_torch_distributions_more},
         {"typing", ws_prelude_typing},
         {"functools", ws_prelude_functools},
         {"itertools", ws_prelude_itertools},
