@@ -293,8 +293,8 @@ static void guard_argument(struct vm *vm, struct arena *own, const struct graph_
     guard_numbers(vm, in->source, numbers);
 }
 
-static struct py value_of_node(struct vm *vm, struct arena *own, struct py t, const struct graph *from,
-                               node_id node, const int64_t *size) {
+static struct py value_of_node(struct vm *vm, struct arena *own, struct py t,
+                               const struct graph *from, node_id node, const int64_t *size) {
     const struct meta *m = &from->nodes.at[node].meta;
     struct graph *g = pruned_to(own, from, node);
     bool given = vm->tracing && is_of_few_numbers(vm, g);

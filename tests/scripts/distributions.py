@@ -116,8 +116,8 @@ print((d.sample((4,)).sum(-1) - 1).abs().max() < 1e-6, d.sample().shape, d.batch
 all_shown(Poisson(b).log_prob(torch.tensor([0.0, 2.0, 3.0])), kl_divergence(Poisson(b), Poisson(v)))
 torch.manual_seed(0)
 for drawn, mean, variance in ((Gamma(torch.tensor([0.3, 1.0, 4.0]), 2.0), [0.15, 0.5, 2.0], [0.075, 0.25, 1.0]), (Beta(0.4, 0.4), 0.5, 0.25 / 1.8)):
-    many = drawn.sample((2000,))
-    print((many.mean(0) - torch.tensor(mean)).abs().max() < 0.1, (many.var(0) - torch.tensor(variance)).abs().max() < 0.2)
+    many = drawn.sample((500,))
+    print((many.mean(0) - torch.tensor(mean)).abs().max() < 0.2, (many.var(0) - torch.tensor(variance)).abs().max() < 0.4)
 np.random.seed(3)
 print([round(np.random.beta(*ab), 6) for ab in ((0.2, 0.2), (1.0, 1.0), (0.5, 2.0), (3.0, 4.0))], np.random.beta(1.5, 2, 3).round(6))
 print(np.random.gamma(0.3, 2.0, 2).round(6), np.random.exponential(2.0, 2).round(6), np.random.dirichlet([0.5, 1, 2], 2).round(6), np.random.rand())
