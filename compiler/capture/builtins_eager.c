@@ -331,7 +331,12 @@ NATIVE(eager_print_options) {
 NATIVE(eager_complex_text) {
     const struct tensor *real = need_eager(vm, v[0], "print of a tensor"),
                         *imag = need_eager(vm, v[1], "print of a tensor");
-    WS_ASSERT(eager_numel(vm, real) == eager_numel(vm, imag));
+    if (!dtype_is_float(real->meta.dtype) || real->meta.dtype != imag->meta.dtype ||
+        real->meta.rank != imag->meta.rank)
+        vm_raise(vm, EXC_TypeError, "the parts of complex numbers have to be alike");
+    for (int i = 0; i < real->meta.rank; i++)
+        if (eager_size(vm, real, i) != eager_size(vm, imag, i))
+            vm_raise(vm, EXC_TypeError, "the parts of complex numbers have to be alike");
     struct buf b = buf_new(vm->arena);
     tensor_print_complex(vm, &b, real, imag);
     return py_str(b.p);

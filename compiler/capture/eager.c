@@ -379,12 +379,13 @@ static int64_t whole_number(struct vm *vm, struct py v, enum dtype t) {
     return w;
 }
 
-bool eager_holds_complex(struct py data) {
+static bool holds_complex(struct py data, int depth) {
     if (!py_is_sequence(data)) return tensor_is_complex(data);
-    for (uint32_t i = 0; i < data.list->n; i++)
-        if (eager_holds_complex(data.list->at[i])) return true;
+    for (uint32_t i = 0; depth < WS_MAX_RANK && i < data.list->n; i++)
+        if (holds_complex(data.list->at[i], depth + 1)) return true;
     return false;
 }
+bool eager_holds_complex(struct py data) { return holds_complex(data, 0); }
 
 struct py eager_data(struct vm *vm, struct py data, const enum dtype *dtype) {
     struct data x = {0};
