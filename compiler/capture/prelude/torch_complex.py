@@ -286,7 +286,7 @@ class Number(Complex):
     def __init__(self, real=0.0, imag=0.0):
         if isinstance(real, Number):
             real, imag = real.real - (imag.imag if isinstance(imag, Number) else 0.0), real.imag + _real(imag)
-        self.real, self.imag = real, imag
+        self.real, self.imag = [float(x) if isinstance(x, int) else x for x in (real, imag)]
 
     def _each(self, f):
         real, imag = f(self.real), f(self.imag)

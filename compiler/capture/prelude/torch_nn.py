@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 import torch.nn.init as init
 from torch.nn.functional import _reduction
-from collections import _Named
+from collections import OrderedDict, _Named
 from torch._tensor import RemovableHandle as _RemovableHandle
 from _warpsmith import is_script, is_differentiated, move, computes, set_grad_mode, Parameter, buffer, is_parameter, is_buffer, replace, refuse
 
@@ -413,11 +413,11 @@ class Module:
 
     def __repr__(self):
         children = self.named_children()
-        if not children:
-            return f'{type(self).__name__}({self.extra_repr()})'
-        lines = [f'({name}): ' + repr(child).replace('\n', '\n  ') for name, child in children]
         extra = self.extra_repr()
-        return type(self).__name__ + '(\n  ' + '\n  '.join(([extra] if extra else []) + lines) + '\n)'
+        if not children and '\n' not in extra:
+            return f'{type(self).__name__}({extra})'
+        lines = [f'({name}): ' + repr(child).replace('\n', '\n  ') for name, child in children]
+        return type(self).__name__ + '(\n  ' + '\n  '.join((extra.split('\n') if extra else []) + lines) + '\n)'
 
 
 def Buffer(data=None, *, persistent=True):
@@ -564,6 +564,10 @@ def _as_parameter(value):
     return value if is_parameter(value) or not isinstance(value, torch.Tensor) else Parameter(value)
 
 
+def _by(x):
+    return 'x'.join([str(n) for n in x.shape])
+
+
 class ParameterList(Module):
     def __init__(self, values=()):
         self._items = [_as_parameter(v) for v in values or ()]
@@ -576,6 +580,10 @@ class ParameterList(Module):
 
     def __iter__(self):
         return iter(self._items)
+
+    def extra_repr(self):
+        return '\n'.join([f'  ({i}): Parameter containing: [{v.dtype} of size {_by(v)}]' if is_parameter(v)
+                          else f'  ({i}): Object of type: {type(v).__name__}' for i, v in enumerate(self._items)])
 
     def __getitem__(self, i):
         return ParameterList(self._items[i]) if isinstance(i, slice) else self._items[i]
@@ -1757,6 +1765,16 @@ class ParameterDict(_Dict):
         if key not in self:
             self[key] = default
         return self[key]
+
+    def update(self, parameters):
+        """Of a plain dict in the order of its keys, as PyTorch."""
+        if isinstance(parameters, dict) and not isinstance(parameters, OrderedDict):
+            parameters = sorted(parameters.items())
+        super().update(parameters)
+
+    def extra_repr(self):
+        return '\n'.join([f'  ({k}): Parameter containing: [{v.type()} of size {_by(v)}]' if is_parameter(v)
+                          else f'  ({k}): Object of type: {type(v).__name__}' for k, v in self._items.items()])
 
     def _tensors(self):
         return self._items.items()
