@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 import torch.nn.init as init
 from torch.nn.functional import _reduction
-from collections import OrderedDict, _Named
+from collections import OrderedDict as _OrderedDict, _Named
 from torch._tensor import RemovableHandle as _RemovableHandle
 from _warpsmith import is_script, is_differentiated, move, computes, set_grad_mode, Parameter, buffer, is_parameter, is_buffer, replace, refuse
 
@@ -1768,7 +1768,7 @@ class ParameterDict(_Dict):
 
     def update(self, parameters):
         """Of a plain dict in the order of its keys, as PyTorch."""
-        if isinstance(parameters, dict) and not isinstance(parameters, OrderedDict):
+        if isinstance(parameters, dict) and not isinstance(parameters, _OrderedDict):
             parameters = sorted(parameters.items())
         super().update(parameters)
 
