@@ -429,6 +429,19 @@ static void set_all(struct vm *vm, struct py o, struct py v) {
     o.instance->dict = v.dict;
 }
 
+/* o.__class__ = v: who has looked up a name of the class by way of o looks again. */
+static void set_class(struct vm *vm, struct py o, struct py v) {
+    if (v.kind != PY_CLASS)
+        vm_raise(vm, EXC_TypeError, "__class__ must be set to a class, not '%s' object",
+                 type_name(vm, v));
+    if (!v.class->module || !o.instance->class->module)
+        vm_raise(vm, EXC_TypeError,
+                 "__class__ assignment only supported for mutable types or ModuleType subclasses");
+    vm_need_own(vm, o.instance, "an object");
+    o.instance->class = v.class;
+    o.instance->dict->version++;
+}
+
 void attribute_set(struct vm *vm, struct py o, const char *name, struct py v) {
     struct py pair[2] = {py_str(name), v}, done;
     if (vm_call_special(vm, o, "__setattr__", pair, 2, &done)) return;
@@ -455,6 +468,7 @@ static void set_plainly(struct vm *vm, struct py o, const char *name, struct py 
     struct dict *d = attributes_of(vm, o);
     if (descriptor_takes(vm, o, name, &v)) return;
     if (o.kind == PY_INSTANCE && !strcmp(name, "__dict__")) return set_all(vm, o, v);
+    if (o.kind == PY_INSTANCE && !strcmp(name, "__class__")) return set_class(vm, o, v);
     if (o.kind == PY_CLASS && !strcmp(name, "__name__") && v.kind == PY_STR && o.class->module) {
         o.class->name = v.s;
         return;

@@ -74,6 +74,8 @@ NATIVE(eager_from_data) {
     return eager_data(vm, v[0], v[1].kind == PY_DTYPE ? &v[1].dtype : NULL);
 }
 
+NATIVE(eager_holds_complex) { return py_bool(eager_holds_complex(v[0])); }
+
 /* -- gradients ----------------------------------------------------------------------------- */
 
 static void need_all_eager(struct vm *vm, const struct list *l, const char *what) {
@@ -323,6 +325,21 @@ NATIVE(eager_print_options) {
     if (at[3] >= 0) o->line = at[3];
     if (at[4] >= 0 && at[4] <= SCIENTIFIC_ALWAYS) o->scientific = (enum scientific)at[4];
     return py_none;
+}
+
+/* repr() of a tensor of complex numbers, by its parts */
+NATIVE(eager_complex_text) {
+    const struct tensor *real = need_eager(vm, v[0], "print of a tensor"),
+                        *imag = need_eager(vm, v[1], "print of a tensor");
+    if (!dtype_is_float(real->meta.dtype) || real->meta.dtype != imag->meta.dtype ||
+        real->meta.rank != imag->meta.rank)
+        vm_raise(vm, EXC_TypeError, "the parts of complex numbers have to be alike");
+    for (int i = 0; i < real->meta.rank; i++)
+        if (eager_size(vm, real, i) != eager_size(vm, imag, i))
+            vm_raise(vm, EXC_TypeError, "the parts of complex numbers have to be alike");
+    struct buf b = buf_new(vm->arena);
+    tensor_print_complex(vm, &b, real, imag);
+    return py_str(b.p);
 }
 
 /* -- torch.compile ------------------------------------------------------------------------- */

@@ -213,10 +213,13 @@ void eager_scatter(struct vm *vm, struct tensor *t, const struct tensor *places,
     value_free(&all);
 }
 
-static struct graph *pruned_to(struct vm *vm, const struct graph *g, node_id node) {
+/* What a node is computed from, in an arena that ends with its use: a loop over the elements of an
+ * array asks for each of them. */
+static struct graph *pruned_to(struct arena *own, const struct graph *g, node_id node) {
     struct graph whole = *g;
+    whole.arena = own;
     memset(&whole.outputs, 0, sizeof whole.outputs);
-    vec_push(vm->arena, &whole.outputs, node);
+    vec_push(own, &whole.outputs, node);
     return graph_prune(&whole);
 }
 
@@ -225,10 +228,10 @@ static struct graph *pruned_to(struct vm *vm, const struct graph *g, node_id nod
 static void evaluate(struct vm *vm, struct graph *g, struct value *out) {
     g->seed = vm->options->seed;
     g->budget = vm->budget;
-    struct value *inputs = arena_alloc(vm->arena, (g->inputs.n + 1) * sizeof *inputs);
+    struct value *inputs = arena_alloc(g->arena, (g->inputs.n + 1) * sizeof *inputs);
     struct diag d = diag_new(vm->arena);
     for (uint32_t i = 0; i < g->inputs.n; i++)
-        evaluate(vm, pruned_to(vm, vm->init, vm->init_outputs.at[g->inputs.at[i].init]),
+        evaluate(vm, pruned_to(g->arena, vm->init, vm->init_outputs.at[g->inputs.at[i].init]),
                  &inputs[i]);
     bool ok = graph_eval(g, inputs, out, &d);
     for (uint32_t i = 0; i < g->inputs.n; i++) value_free(&inputs[i]);
@@ -249,7 +252,11 @@ static bool of_buffers(const struct graph *g) {
 }
 
 bool tensor_is_constant(struct vm *vm, struct py t) {
-    return vm->tracing && !vm->eager && of_buffers(pruned_to(vm, vm->graph, tensor_node(vm, t)));
+    if (!vm->tracing || vm->eager) return false;
+    struct arena *own = arena_within(vm->arena);
+    bool known = of_buffers(pruned_to(own, vm->graph, tensor_node(vm, t)));
+    arena_free(own);
+    return known;
 }
 
 /* Elements of an argument that has few of them, as they are: a number that comes as a tensor, or
@@ -275,15 +282,31 @@ static bool is_of_few_numbers(struct vm *vm, const struct graph *g) {
 }
 
 /* All of the argument is guarded, whatever of it is read. */
-static void guard_argument(struct vm *vm, const struct graph_input *in) {
+static void guard_argument(struct vm *vm, struct arena *own, const struct graph_input *in) {
     struct value all;
     node_id node = vm->init_outputs.at[in->init];
-    evaluate(vm, pruned_to(vm, vm->init, node), &all);
+    evaluate(vm, pruned_to(own, vm->init, node), &all);
     enum dtype t = vm->init->nodes.at[node].meta.dtype;
     struct py numbers = py_list(vm->arena, PY_LIST, NULL, 0);
     for (int64_t i = 0; i < all.n; i++) vec_push(vm->arena, numbers.list, eager_number(t, &all, i));
     value_free(&all);
     guard_numbers(vm, in->source, numbers);
+}
+
+static struct py value_of_node(struct vm *vm, struct arena *own, struct py t,
+                               const struct graph *from, node_id node, const int64_t *size) {
+    const struct meta *m = &from->nodes.at[node].meta;
+    struct graph *g = pruned_to(own, from, node);
+    bool given = vm->tracing && is_of_few_numbers(vm, g);
+    if (vm->tracing && !given && !of_buffers(g)) return t;
+    struct value v;
+    evaluate(vm, g, &v);
+    struct py out = eager_new(vm, m->dtype, m->rank, size);
+    eager_write(vm, out.tensor, &v);
+    value_free(&v);
+    for (uint32_t i = 0; given && i < g->inputs.n; i++)
+        if (g->inputs.at[i].kind == INPUT_ARG) guard_argument(vm, own, &g->inputs.at[i]);
+    return out;
 }
 
 /* What __init__ and get_inputs() make depends on the seed alone, so it has a value, too. So has, in
@@ -298,16 +321,9 @@ struct py tensor_value(struct vm *vm, struct py t) {
     int64_t size[WS_MAX_RANK];
     for (int i = 0; i < m->rank; i++)
         if (!ex_is_const(vm->ex, m->size[i], &size[i])) return t;
-    struct graph *g = pruned_to(vm, from, node);
-    bool given = vm->tracing && is_of_few_numbers(vm, g);
-    if (vm->tracing && !given && !of_buffers(g)) return t;
-    struct value v;
-    evaluate(vm, g, &v);
-    struct py out = eager_new(vm, m->dtype, m->rank, size);
-    eager_write(vm, out.tensor, &v);
-    value_free(&v);
-    for (uint32_t i = 0; given && i < g->inputs.n; i++)
-        if (g->inputs.at[i].kind == INPUT_ARG) guard_argument(vm, &g->inputs.at[i]);
+    struct arena *own = arena_within(vm->arena);
+    struct py out = value_of_node(vm, own, t, from, node, size);
+    arena_free(own);
     return out;
 }
 
@@ -362,6 +378,14 @@ static int64_t whole_number(struct vm *vm, struct py v, enum dtype t) {
     }
     return w;
 }
+
+static bool holds_complex(struct py data, int depth) {
+    if (!py_is_sequence(data)) return tensor_is_complex(data);
+    for (uint32_t i = 0; depth < WS_MAX_RANK && i < data.list->n; i++)
+        if (holds_complex(data.list->at[i], depth + 1)) return true;
+    return false;
+}
+bool eager_holds_complex(struct py data) { return holds_complex(data, 0); }
 
 struct py eager_data(struct vm *vm, struct py data, const enum dtype *dtype) {
     struct data x = {0};

@@ -143,6 +143,14 @@ static void put_repr(struct vm *vm, struct buf *b, struct py v, const struct aro
     case PY_INSTANCE: put_instance(vm, b, v, outer); break;
     case PY_TENSOR: put_tensor(vm, b, v); break;
     case PY_SLICE:
+        buf_puts(b, "slice(");
+        put_repr(vm, b, v.slice->start, outer);
+        buf_puts(b, ", ");
+        put_repr(vm, b, v.slice->stop, outer);
+        buf_puts(b, ", ");
+        put_repr(vm, b, v.slice->step, outer);
+        buf_puts(b, ")");
+        break;
     case PY_ITER:
     case PY_GENERATOR:
     case PY_CELL:

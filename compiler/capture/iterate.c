@@ -80,6 +80,7 @@ struct py vm_iter(struct vm *vm, struct py v) {
     }
     if (vm_call_special(vm, v, "__iter__", NULL, 0, &out))
         return out.kind == PY_INSTANCE ? iter_over(vm, out) : out;
+    if (is_missing(v)) missing_refuse(vm, v);
     vm_raise(vm, EXC_TypeError, "'%s' object is not iterable", type_name(vm, v));
 }
 

@@ -313,11 +313,13 @@ NATIVE(float_is_integer) { return py_bool(v[0].f == __builtin_floor(v[0].f)); }
 
 /* What numpy.log(2) has, which is a plain number here. */
 NATIVE(number_item) { return v[0]; }
-NATIVE(number_astype) {
-    struct py astype = py_none;
-    dict_gets(module_import(vm, "numpy")->dict, "_astype", &astype);
-    return vm_call(vm, astype, &(struct args){.at = v, .n = 2});
+static struct py of_numpy(struct vm *vm, const char *name, const struct py *v, uint32_t n) {
+    struct py function = py_none;
+    dict_gets(module_import(vm, "numpy")->dict, name, &function);
+    return vm_call(vm, function, &(struct args){.at = v, .n = n});
 }
+NATIVE(number_astype) { return of_numpy(vm, "_astype", v, 2); }
+NATIVE(number_round) { return of_numpy(vm, "round", v, GIVEN(1) ? 2 : 1); }
 
 /* -- what operators call, for super().__getitem__(key) and the like ------------------------- */
 

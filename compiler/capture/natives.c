@@ -246,6 +246,7 @@ static void raise_kind(struct vm *vm, const struct native *f, uint32_t i, struct
 static void raise_kind(struct vm *vm, const struct native *f, uint32_t i, struct py v) {
     const struct native_parameter *p = &f->parameters[i];
     bool self = f->self != PY_UNSET;
+    if (is_missing(v)) missing_refuse(vm, v);
     const char *type = type_name(vm, v), *want = kinds_text(vm, p->kinds);
     if (is_of_torch(f)) /* which takes None for granted */
         vm_raise(vm, EXC_TypeError, "%s(): argument '%s' must be %s, not %s", f->leaf, p->name,

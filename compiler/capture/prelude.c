@@ -17,6 +17,11 @@
     FILE(torch_nn_sequence, "torch_nn_sequence.py")                                                \
     FILE(torch_nn_functional_more, "torch_nn_functional_more.py")                                  \
     FILE(torch_nn_conv, "torch_nn_conv.py")                                                        \
+    FILE(torch_nn_lazy, "torch_nn_lazy.py")                                                        \
+    FILE(torch_nn_utils_prune, "torch_nn_utils_prune.py")                                          \
+    FILE(torch_optim_swa_utils, "torch_optim_swa_utils.py")                                        \
+    FILE(torch_quantize, "torch_quantize.py")                                                      \
+    FILE(torch_utils_hooks, "torch_utils_hooks.py")                                                \
     FILE(torch_conv, "torch_conv.py")                                                              \
     FILE(torch_nn_init, "torch_nn_init.py")                                                        \
     FILE(torch_cuda, "torch_cuda.py")                                                              \
@@ -41,6 +46,7 @@
     FILE(pathlib, "pathlib.py")                                                                    \
     FILE(torch_amp, "torch_amp.py")                                                                \
     FILE(torch_distributions, "torch_distributions.py")                                            \
+    FILE(torch_distributions_more, "torch_distributions_more.py")                                  \
     FILE(torch_autograd_functional, "torch_autograd_functional.py")                                \
     FILE(torch_autograd, "torch_autograd.py")                                                      \
     FILE(torch_dynamo, "torch_dynamo.py")                                                          \
@@ -69,6 +75,11 @@
     FILE(numpy_random, "numpy_random.py")                                                          \
     FILE(numpy_more, "numpy_more.py")                                                              \
     FILE(numpy_linalg, "numpy_linalg.py")                                                          \
+    FILE(scipy_optimize, "scipy_optimize.py")                                                      \
+    FILE(scipy_special, "scipy_special.py")                                                        \
+    FILE(torch_profiler, "torch_profiler.py")                                                      \
+    FILE(scipy_linalg, "scipy_linalg.py")                                                          \
+    FILE(scipy_signal, "scipy_signal.py")                                                          \
     FILE(einops, "einops.py")                                                                      \
     FILE(einops_torch, "einops_torch.py")                                                          \
     FILE(torch_fft, "torch_fft.py")                                                                \
@@ -110,6 +121,11 @@ const char *prelude_text(const char *module) {
         {"torch.nn._sequence", ws_prelude_torch_nn_sequence},
         {"torch.nn._functional", ws_prelude_torch_nn_functional_more},
         {"torch.nn._conv", ws_prelude_torch_nn_conv},
+        {"torch.nn._lazy", ws_prelude_torch_nn_lazy},
+        {"torch.nn.utils.prune", ws_prelude_torch_nn_utils_prune},
+        {"torch.optim.swa_utils", ws_prelude_torch_optim_swa_utils},
+        {"torch._quantize", ws_prelude_torch_quantize},
+        {"torch.utils.hooks", ws_prelude_torch_utils_hooks},
         {"torch._conv", ws_prelude_torch_conv},
         {"torch._complex", ws_prelude_torch_complex},
         {"torch.nn.init", ws_prelude_torch_nn_init},
@@ -284,6 +300,7 @@ const char *prelude_text(const char *module) {
                                     "def once_differentiable(function):\n"
                                     "    return function\n"},
         {"torch.distributions", ws_prelude_torch_distributions},
+        {"torch.distributions._more", ws_prelude_torch_distributions_more},
         {"typing", ws_prelude_typing},
         {"functools", ws_prelude_functools},
         {"itertools", ws_prelude_itertools},
@@ -373,7 +390,10 @@ const char *prelude_text(const char *module) {
                      "python_implementation = lambda: 'CPython'\n"},
         {"gc", "def collect(*args):\n"
                "    return 0\n"},
-        {"torch.jit", "def script(obj=None, **options):\n"
+        {"torch.jit", "def trace(func, *args, **options):\n"
+                      "    return func\n"
+                      "freeze = optimize_for_inference = trace\n"
+                      "def script(obj=None, **options):\n"
                       "    return script if obj is None or isinstance(obj, bool) else obj\n"
                       "ignore = unused = export = script_if_tracing = _script_if_tracing = script\n"
                       "interface = script_method = _overload = _overload_method = script\n"
@@ -466,6 +486,14 @@ const char *prelude_text(const char *module) {
                               "def __getattr__(name):\n"
                               "    import later\n"
                               "    return later.of(__name__, name)\n"},
+        {"scipy", "from scipy import linalg, optimize, signal, special\n"},
+        {"scipy.linalg", ws_prelude_scipy_linalg},
+        {"scipy.optimize", ws_prelude_scipy_optimize},
+        {"scipy.signal", ws_prelude_scipy_signal},
+        {"scipy.special", ws_prelude_scipy_special},
+        {"torch.profiler", ws_prelude_torch_profiler},
+        {"torch.autograd.profiler", "from torch.profiler import *\n"
+                                    "from torch.profiler import __getattr__\n"},
         {"packaging", ""},
         {"packaging.version", ws_prelude_version},
         {"distutils", ""},

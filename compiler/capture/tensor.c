@@ -792,6 +792,9 @@ struct py tensor_assign(struct vm *vm, struct py x, struct py v) {
         vm_refuse(vm, "an update in place through Tensor.unfold() or as_strided() is not "
                       "supported");
     if (tensor_is_eager(vm, x)) return eager_assign(vm, x, v);
+    if (functional_storage(vm, x)->given)
+        vm_refuse(vm, "an update in place of memory that is another tensor's .data, too, is not "
+                      "supported; clone() it before");
     bool outside = t->graph != vm_graph(vm);
     if (t->lost_view) {
         vm->trace->n_steps = t->made_at; /* the segment has to end before there is a view */
@@ -826,8 +829,14 @@ void tensor_share(struct vm *vm, struct py x, struct py v) {
     to->n_steps = from->graph == to->graph ? from->n_steps : 0;
 }
 
-/* In forward x is what its input is made to be, so the new memory must be v's alone: what else is
- * updated in it would have to be seen in x. */
+/* Is it computed in this graph, in memory that nobody has outside? */
+static bool is_made_here(struct vm *vm, struct py v) {
+    const struct graph *g = vm_graph(vm);
+    return v.tensor->graph == g && g->nodes.at[functional_storage(vm, v)->base].op != OP_INPUT;
+}
+
+/* In forward x is what its input is made to be. What is updated in v's memory from here on would
+ * have to be seen in x, and, through other tensors of that memory, the other way round. */
 void tensor_set_data(struct vm *vm, struct py x, struct py v) {
     if (!vm->tracing) {
         tensor_share(vm, x, v);
@@ -838,8 +847,11 @@ void tensor_set_data(struct vm *vm, struct py x, struct py v) {
     if (!same_shape(tensor_meta(vm, x), tensor_meta(vm, v)) ||
         tensor_meta(vm, x)->dtype != tensor_meta(vm, v)->dtype)
         vm_refuse(vm, "assigning Tensor.data of another shape or type is not supported");
-    if (v.tensor->graph != vm_graph(vm) || v.tensor->n_steps || v.tensor->detached)
+    bool alias = v.tensor->n_steps || v.tensor->detached;
+    if (alias ? !is_made_here(vm, v) : v.tensor->graph != vm_graph(vm))
         vm_refuse(vm, "assigning Tensor.data the memory of another tensor is not supported; "
                       "copy_() writes into that of this one");
+    functional_storage(vm, v)->given = true;
+    functional_storage(vm, x)->given |= alias;
     functional_write(vm, x, tensor_node(vm, v), true);
 }

@@ -14,6 +14,7 @@
 
 struct text {
     struct vm *vm;
+    struct text *imag; /* of complex numbers, as the imaginary parts are printed; else NULL */
     const struct tensor *t;
     struct value values;
     int64_t size[WS_MAX_RANK];
@@ -98,6 +99,9 @@ static void put_padded(const struct text *x, struct buf *b, int64_t at) {
     int n = put_number(x, at, number, sizeof number);
     for (; n < x->width; n++) buf_putc(b, ' ');
     buf_puts(b, number);
+    if (!x->imag) return;
+    put_number(x->imag, at, number, sizeof number);
+    buf_printf(b, "%s%sj", number[0] == '-' ? "" : "+", number);
 }
 
 static void put_break(struct buf *b, int lines, int indent) {
@@ -107,7 +111,8 @@ static void put_break(struct buf *b, int lines, int indent) {
 }
 
 static void put_row(const struct text *x, struct buf *b, int dim, int64_t at, int indent) {
-    int64_t per_line = (x->vm->print.line - indent) / (x->width + 2);
+    int width = x->width + 2 + (x->imag ? x->imag->width + 1 : 0);
+    int64_t per_line = (x->vm->print.line - indent) / width;
     if (per_line < 1) per_line = 1;
     int64_t n = n_shown(x, dim), column = 0;
     bool cut = n < x->size[dim];
@@ -188,17 +193,18 @@ static void put_suffixes(struct text *x, struct buf *b, size_t start, int indent
         buf_puts(&size, ")");
         put_suffix(b, start, &column, indent, line, size.p);
     }
-    bool usual = empty ? d == DT_F32 : d == DT_F32 || d == DT_I64 || d == DT_BOOL;
-    if (!usual)
+    bool usual = empty && !x->imag ? d == DT_F32 : d == DT_F32 || d == DT_I64 || d == DT_BOOL;
+    const char *name = !x->imag ? dtype_torch_name(d) : d == DT_F64 ? "complex128" : "complex64";
+    if (!usual || (empty && x->imag))
         put_suffix(b, start, &column, indent, line,
-                   arena_printf(vm->arena, "dtype=torch.%s", dtype_torch_name(d)));
+                   arena_printf(vm->arena, "dtype=torch.%s", name));
     const char *grad = grad_suffix(vm, t);
     if (grad) put_suffix(b, start, &column, indent, line, grad);
     if (t->kind == INPUT_PARAMETER && t->requires_grad)
         put_suffix(b, start, &column, indent, line, "requires_grad=True");
 }
 
-void tensor_print(struct vm *vm, struct buf *b, const struct tensor *t) {
+static struct text text_of(struct vm *vm, const struct tensor *t) {
     struct text x = {.vm = vm,
                      .t = t,
                      .rank = t->meta.rank,
@@ -208,18 +214,36 @@ void tensor_print(struct vm *vm, struct buf *b, const struct tensor *t) {
     for (int i = 0; i < x.rank; i++) x.size[i] = eager_size(vm, t, i);
     x.summary = n > vm->print.threshold;
     x.values = eager_values(vm, t);
-    if (t->kind == INPUT_PARAMETER) buf_puts(b, "Parameter containing:\n");
+    if (n) choose_format(&x);
+    return x;
+}
+
+static void put_text(struct text *x, struct buf *b) {
+    if (x->t->kind == INPUT_PARAMETER) buf_puts(b, "Parameter containing:\n");
     static const char prefix[] = "tensor(";
     buf_puts(b, prefix);
     int indent = (int)sizeof prefix - 1;
     size_t start = b->n - (size_t)indent;
-    if (n) {
-        choose_format(&x);
-        put_block(&x, b, 0, 0, indent);
-    } else {
+    bool empty = !eager_numel(x->vm, x->t);
+    if (empty)
         buf_puts(b, "[]");
-    }
-    put_suffixes(&x, b, start, indent, n == 0);
+    else
+        put_block(x, b, 0, 0, indent);
+    put_suffixes(x, b, start, indent, empty);
     buf_putc(b, ')');
+}
+
+void tensor_print(struct vm *vm, struct buf *b, const struct tensor *t) {
+    struct text x = text_of(vm, t);
+    put_text(&x, b);
     value_free(&x.values);
+}
+
+void tensor_print_complex(struct vm *vm, struct buf *b, const struct tensor *real,
+                          const struct tensor *imag) {
+    struct text x = text_of(vm, real), y = text_of(vm, imag);
+    x.imag = &y;
+    put_text(&x, b);
+    value_free(&x.values);
+    value_free(&y.values);
 }

@@ -298,6 +298,7 @@ struct storage {
     uint32_t version;              /* counts updates in place, of both kinds */
     uint32_t recorded;             /* eager: those that gradients go through */
     bool shared;                   /* tracked: several tensors of it outlive their segment */
+    bool given;                    /* tracked: another tensor's .data, too */
     bool marked;                   /* by the sweep that frees what nobody reaches */
     const struct storage *updated; /* eager, while an entry is checked: the trace's that changes */
     struct storage *next;

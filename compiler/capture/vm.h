@@ -367,6 +367,7 @@ bool tensor_is_constant(struct vm *vm, struct py t);
 struct py tensor_value(struct vm *vm, struct py t);
 /* torch.tensor(data) of a workload. */
 struct py tensor_constant(struct vm *vm, struct py data, const enum dtype *dtype);
+bool eager_holds_complex(struct py data); /* a number of a list, or of a list of lists */
 struct py eager_data(struct vm *vm, struct py data, const enum dtype *dtype); /* torch.tensor() */
 void eager_close(struct vm *vm);
 /* -- tape.c: gradients of what was computed */
@@ -412,6 +413,8 @@ bool symint_compare(struct vm *vm, enum compare_operator op, struct py x, struct
 void sweep_if_due(struct vm *vm);
 /* -- tensor_text.c */
 void tensor_print(struct vm *vm, struct buf *b, const struct tensor *t);
+void tensor_print_complex(struct vm *vm, struct buf *b, const struct tensor *real,
+                          const struct tensor *imag); /* of one shape */
 /* -- index.c */
 struct py index_of_arrays(struct vm *vm, struct py i);
 /* A mask of few elements whose values are known, and so how many rows it takes: these values. */

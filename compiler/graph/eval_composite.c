@@ -129,7 +129,7 @@ static void eval_line_extremum(const struct job *j) {
     bool largest = op == OP_ANY || op == OP_MAX || op == OP_MAX_DIM;
     if (!truth && x->v) return eval_line_result(j);
     struct lines l = lines_of(j);
-#pragma omp parallel for
+#pragma omp parallel for if (x->n > EVAL_SMALL)
     for (int64_t line = 0; line < l.n; line++) {
         int64_t r = truth ? !largest : largest ? INT64_MIN : INT64_MAX;
         for (int64_t i = 0; i < l.length; i++) {
@@ -144,7 +144,7 @@ static void eval_line_extremum(const struct job *j) {
 static void eval_line_result(const struct job *j) {
     struct lines l = lines_of(j);
     line_result *result = line_results[j->node->op];
-#pragma omp parallel
+#pragma omp parallel if (j->in[0]->n > EVAL_SMALL)
     {
         double *v = new_line(l.length);
 #pragma omp for
@@ -209,7 +209,7 @@ static void eval_line_change(const struct job *j) {
     uint32_t set = last ? all & ~((1u << (x->rank - arg_of(j, 1)->ints.n)) - 1)
                         : dims_of(j->g, j->node, "dim", x->rank);
     struct lines l = lines_along(x, set);
-#pragma omp parallel
+#pragma omp parallel if (x->n > EVAL_SMALL)
     {
         double *v = new_line(l.length);
 #pragma omp for
@@ -235,7 +235,7 @@ static void eval_group_norm(const struct job *j) {
     const struct cell *x = j->in[0];
     int64_t channels = x->size[1], groups = (int64_t)number_at(j, 1), rest = rest_of(x);
     int64_t n = channels / groups * rest;
-#pragma omp parallel for
+#pragma omp parallel for if (x->n > EVAL_SMALL)
     for (int64_t g = 0; g < x->size[0] * groups; g++) {
         if (eval_stops(j, 0)) continue;
         const double *v = x->v + g * n;
@@ -250,7 +250,7 @@ static void eval_group_norm(const struct job *j) {
 /* Mean and biased variance of each channel. */
 static void channel_moments(const struct job *j, const struct cell *x, double *mean, double *var) {
     int64_t channels = x->size[1], rest = rest_of(x), n = x->size[0] * rest;
-#pragma omp parallel for
+#pragma omp parallel for if (x->n > EVAL_SMALL)
     for (int64_t c = 0; c < channels; c++) {
         if (eval_stops(j, c)) continue;
         double *v = new_line(n);
@@ -271,7 +271,7 @@ static void eval_batch_norm(const struct job *j) {
         memcpy(mean, j->in[1]->v, (size_t)channels * sizeof *mean);
         memcpy(var, j->in[2]->v, (size_t)channels * sizeof *var);
     }
-#pragma omp parallel for
+#pragma omp parallel for if (x->n > EVAL_SMALL)
     for (int64_t i = 0; i < x->n; i++) {
         if (eval_stops(j, i)) continue;
         int64_t c = i / rest % channels;
@@ -447,7 +447,7 @@ static void eval_matmul_any(const struct job *j) {
     int64_t k = x->size[x->rank - 1], m = row ? 1 : x->size[x->rank - 2];
     int64_t n = column ? 1 : y->size[y->rank - 1];
     int n_batch = j->out->rank - !row - !column;
-#pragma omp parallel for
+#pragma omp parallel for if (x->n * n > EVAL_SMALL)
     for (int64_t i = 0; i < (n ? j->out->n / n : 0); i++)
         if (!eval_stops(j, 0))
             multiply_row(x, matrix_at(x, n_batch, j->out->size, i / m) + i % m * k, y,
@@ -514,7 +514,7 @@ static void eval_attention(const struct job *j) {
     struct cell scores = *j->out; /* [..., L, S], for its sizes */
     int64_t n = j->in[1]->size[j->in[1]->rank - 2], w = j->out->size[j->out->rank - 1];
     scores.size[scores.rank - 1] = n;
-#pragma omp parallel
+#pragma omp parallel if (j->in[0]->n * n > EVAL_SMALL)
     {
         double *s = new_line(n);
 #pragma omp for

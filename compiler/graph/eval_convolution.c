@@ -89,7 +89,8 @@ static void convolve(const struct job *j, const struct convolution *c, const dou
     int64_t group = c->filters * c->channels * volume(c->taps);
     int64_t planes = c->batch * c->groups * c->phases * c->filters;
     memset(y, 0, (size_t)(planes * volume(c->out)) * sizeof *y);
-#pragma omp parallel for schedule(dynamic)
+    int64_t products = planes * volume(c->out) * c->channels * volume(c->taps);
+#pragma omp parallel for schedule(dynamic) if (products > EVAL_SMALL)
     for (int64_t p = 0; p < planes; p++) {
         int64_t filter = p % c->filters, image = p / c->filters / c->phases; /* of a group */
         struct convolution own = *c;

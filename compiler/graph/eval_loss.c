@@ -89,7 +89,7 @@ void eval_class_loss(const struct job *j) {
     double *loss = malloc((size_t)(s.n + 1) * sizeof *loss);
     long double total = 0, weight = 0;
     if (!loss) WS_BUG("no memory for %lld losses", (long long)s.n);
-#pragma omp parallel for
+#pragma omp parallel for if (j->in[0]->n > EVAL_SMALL)
     for (int64_t i = 0; i < s.n; i++)
         if (!eval_stops(j, i))
             loss[i] = probabilities || is_sample(j, &s, i) ? loss_at(j, &s, i) : 0;

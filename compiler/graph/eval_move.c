@@ -409,7 +409,7 @@ static void eval_origins(const struct job *j) {
     struct number fill = move_fill(j);
     for (int k = 0; k < l.n; k++)
         if (!check_bounds(j, l.index[k], l.size[k], l.dim[k], l.wraps)) return;
-#pragma omp parallel for
+#pragma omp parallel for if (j->out->n > EVAL_SMALL)
     for (int64_t i = 0; i < j->out->n; i++) {
         int64_t index[WS_MAX_RANK];
         if (eval_stops(j, i)) continue;

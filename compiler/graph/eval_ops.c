@@ -169,7 +169,7 @@ void eval_matmul(const struct job *j) {
     const struct cell *a = j->in[0], *b = j->in[1];
     int64_t m = a->size[a->rank - 2], k = a->size[a->rank - 1], n = b->size[b->rank - 1];
     int64_t batch = a->rank == 3 ? a->size[0] : 1;
-#pragma omp parallel for
+#pragma omp parallel for if (a->n * n > EVAL_SMALL)
     for (int64_t row = 0; row < batch * m; row += ROWS) {
         int64_t rows = batch * m - row < ROWS ? batch * m - row : ROWS;
         bool one = row / m == (row + ROWS - 1) / m; /* b for all */

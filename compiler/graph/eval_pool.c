@@ -75,7 +75,7 @@ void eval_pool(const struct job *j) {
     int spatial;
     bool fixed = op_param(j->node->op, "spatial", &spatial) != NULL;
     int n = fixed ? (int)arg_number(j->g, arg_of(j, spatial)) : (int)arg_of(j, 1)->ints.n;
-#pragma omp parallel for
+#pragma omp parallel for if (j->in[0]->n > EVAL_SMALL)
     for (int64_t i = 0; i < j->out->n; i++)
         if (!eval_stops(j, 0)) cell_put(j->out, i, look(j, n, i));
 }
@@ -83,7 +83,7 @@ void eval_pool(const struct job *j) {
 /* Nearest below: floor(o * have / want), the product in f32 as PyTorch works it out. */
 void eval_resize(const struct job *j) {
     const struct cell *x = j->in[0], *out = j->out;
-#pragma omp parallel for
+#pragma omp parallel for if (out->n > EVAL_SMALL)
     for (int64_t i = 0; i < out->n; i++) {
         if (eval_stops(j, i)) continue;
         int64_t offset = 0, stride = 1, rest = i;
@@ -106,7 +106,7 @@ void eval_im2col(const struct job *j) {
     int64_t ow = (w + 2 * entry(j, 3, 1, 0) - entry(j, 4, 1, 1) * (kw - 1) - 1) / entry(j, 2, 1, 1);
     int64_t columns = out->size[out->rank - 1];
     ow++;
-#pragma omp parallel for
+#pragma omp parallel for if (out->n > EVAL_SMALL)
     for (int64_t i = 0; i < out->n; i++) {
         if (eval_stops(j, i)) continue;
         int64_t column = i % columns, row = i / columns; /* row counts batches, too */
@@ -126,7 +126,7 @@ void eval_unfold(const struct job *j) {
     const struct cell *x = j->in[0], *out = j->out;
     int dim = (int)arg_number(j->g, arg_of(j, 1));
     int64_t step = (int64_t)arg_number(j->g, arg_of(j, 3)), length = out->size[out->rank - 1];
-#pragma omp parallel for
+#pragma omp parallel for if (out->n > EVAL_SMALL)
     for (int64_t i = 0; i < out->n; i++) {
         if (eval_stops(j, i)) continue;
         int64_t e = i % length, rest = i / length, offset = 0, stride = 1;

@@ -107,7 +107,7 @@ static bool beats(const struct cell *x, bool largest, int64_t i, int64_t best) {
 static void eval_argument(const struct job *j) {
     const struct cell *x = j->in[0];
     struct lines l = lines_along(x, dims_of(j->g, j->node, "dim", x->rank));
-#pragma omp parallel for
+#pragma omp parallel for if (x->n > EVAL_SMALL)
     for (int64_t line = 0; line < l.n; line++) {
         if (eval_stops(j, 0)) continue;
         int64_t best = 0, at = line_at(&l, line, 0);
@@ -123,7 +123,7 @@ static void eval_argument(const struct job *j) {
 static void eval_m2(const struct job *j) {
     const struct cell *x = j->in[0];
     struct lines l = lines_along(x, dims_of(j->g, j->node, "dim", x->rank));
-#pragma omp parallel for
+#pragma omp parallel for if (x->n > EVAL_SMALL)
     for (int64_t line = 0; line < l.n; line++) {
         if (eval_stops(j, 0)) continue;
         long double sum = 0, m2 = 0;
@@ -140,7 +140,7 @@ static void eval_m2(const struct job *j) {
 static void eval_expsum(const struct job *j) {
     const struct cell *x = j->in[0];
     struct lines l = lines_along(x, dims_of(j->g, j->node, "dim", x->rank));
-#pragma omp parallel for
+#pragma omp parallel for if (x->n > EVAL_SMALL)
     for (int64_t line = 0; line < l.n; line++) {
         if (eval_stops(j, 0)) continue;
         double max = -INFINITY;
@@ -196,7 +196,7 @@ void eval_reduce(const struct job *j) {
 void eval_scan(const struct job *j) {
     const struct cell *x = j->in[0];
     struct lines l = lines_along(x, dims_of(j->g, j->node, "dim", x->rank));
-#pragma omp parallel for
+#pragma omp parallel for if (x->n > EVAL_SMALL)
     for (int64_t line = 0; line < l.n; line++) {
         if (eval_stops(j, 0)) continue;
         struct partial r = reduce_start(op_fold(j->node->op));

@@ -49,6 +49,27 @@ END
     [ $failed = 0 ]
 ) && passed=$((passed + 1)) || failed=$((failed + 1))
 
+# A loop over an array before forward asks for each element: what an element is computed from goes with its value.
+cat >schedule.py <<'END'
+import numpy as np
+import torch
+
+steps = 1000
+alphas = np.cumprod(1.0 - np.array([0.0001 + i * 0.00002 for i in range(steps)]))
+betas, last = [], 1.0
+for a in alphas:
+    betas.append(1 - a / last)
+    last = a
+betas = torch.from_numpy(np.array(betas)).float()
+
+def schedule(x):
+    return x * betas[:4]
+
+def get_inputs():
+    return [torch.randn(2, 4)]
+END
+expect 0 '' explain schedule.py --arch cpu --limit-memory 64
+
 # A reference that does not fit is sampled, which is said.
 cat >chain.py <<'END'
 import torch

@@ -162,3 +162,23 @@ print(y.grad, y.is_leaf, x.is_leaf)
 print(torch.autograd.grad((x**2).sum(), [x], allow_unused=True))
 u = torch.ones(2, requires_grad=True)
 print(torch.autograd.grad((x**2).sum(), [x, u], allow_unused=True))
+
+# -- along a direction
+from torch.autograd import functional as AF
+from torch.func import grad, jvp
+x, v = torch.tensor([0.5, 1.0]), torch.tensor([1.0, 2.0])
+def show(*ts):
+    print([[round(q, 4) + 0.0 for q in t.flatten().tolist()] for t in ts])
+show(*jvp(torch.sin, (x,), (v,)))
+show(*jvp(lambda a, b: a * b.sum(), (x, v), (v, x)))
+o, t = jvp(lambda p: {'a': p['w'] ** 2, 'b': p['w'].sum()}, ({'w': x},), ({'w': v},))
+show(o['a'], t['a'], o['b'], t['b'])
+show(*jvp(grad(lambda a: (a ** 3).sum()), (x,), (v,)))
+show(grad(lambda a: jvp(torch.sin, (a,), (v,))[1].sum())(x))
+show(*jvp(lambda a: a.detach() * 2, (x,), (v,)))
+o, t, aux = jvp(lambda a: (a * 2, a.sum()), (x,), (v,), has_aux=True)
+show(o, t, aux)
+show(*AF.jvp(lambda a: a ** 2, x, v))
+show(*AF.hvp(lambda a: (a ** 3).sum(), x, v))
+show(*AF.vhp(lambda a: (a ** 3).sum(), x, v))
+print([[round(q, 3) for q in t.tolist()] for t in AF.jvp(lambda a, b: (a * b, a + b), (x, v), (v, x))[1]])

@@ -64,3 +64,11 @@ print((a == a.conj()).tolist(), [f'{v:.4f}' for v in a.var(1).tolist() + [a.std(
 for v in (torch.arange(3), x[0, 0, :2].detach(), a[0]):
     for wide in (v.cfloat(), v.cdouble(), v.to(torch.complex128), v.to('cpu', torch.complex64)):
         print(wide.dtype, torch.view_as_real(wide).dtype, [round(p, 4) for p in torch.view_as_real(wide).flatten().tolist()])
+
+# -- as they are printed, and made of Python's
+z = torch.tensor([1 + 2j, 3 - 4j])
+print(z, z.real, z.imag, z.conj(), z * z, z.sum(), z.tolist(), z[0].item(), z.dtype)
+print(torch.polar(torch.ones(2), torch.tensor([0.0, 1.0])), torch.tensor(2j), torch.tensor([[1j]], dtype=torch.complex128))
+print(torch.complex(torch.arange(24.0).reshape(2, 12) / 7, torch.linspace(-1e4, 1, 24).reshape(2, 12)))
+print(torch.zeros(40, 40, dtype=torch.complex64) * 1j, torch.zeros(0, dtype=torch.complex64), torch.tensor([1.5, 2.0], dtype=torch.cfloat))
+print(f'{z}', [z[1:]], (0.1 + 0.25j) * 3, repr(1e20 - 0.5j), torch.nn.Parameter(z).requires_grad)

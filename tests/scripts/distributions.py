@@ -89,3 +89,35 @@ def pick(logits):
 
 
 print(pick(torch.tensor([[0., 50., 0.], [50., 0., 0.]])))
+
+# -- of gamma functions; numpy draws by the same stream
+import numpy as np
+from torch.distributions import Beta, Cauchy, Chi2, Dirichlet, Gamma, Gumbel, HalfNormal, Poisson, StudentT
+
+
+def all_shown(*ts):
+    print(*[[round(v, 4) + 0.0 for v in t.detach().flatten().tolist()] for t in ts])
+
+
+a, b = torch.tensor([0.5, 2.0, 3.5], requires_grad=True), torch.tensor([1.5, 1.0, 0.7])
+v = torch.tensor([0.2, 0.4, 0.7])
+for d, q in ((Gamma(a, b), Gamma(2.0, 3.0)), (Beta(a, b), Beta(b, b)), (Chi2(a), None), (Gumbel(a, b), None), (Cauchy(a, b), None), (StudentT(a), None), (HalfNormal(a), None)):
+    lp = d.log_prob(v)
+    all_shown(lp, torch.autograd.grad(lp.sum(), a)[0])
+    if not isinstance(d, StudentT):
+        all_shown(d.entropy())
+    if q is not None:
+        all_shown(d.mean, d.variance, d.mode, kl_divergence(d, q))
+    print(d.sample((2,)).shape, d)
+d = Dirichlet(a)
+w = torch.tensor([0.2, 0.3, 0.5])
+all_shown(d.log_prob(w), d.entropy(), d.mean, d.variance, kl_divergence(d, Dirichlet(b)))
+print((d.sample((4,)).sum(-1) - 1).abs().max() < 1e-6, d.sample().shape, d.batch_shape, d.event_shape)
+all_shown(Poisson(b).log_prob(torch.tensor([0.0, 2.0, 3.0])), kl_divergence(Poisson(b), Poisson(v)))
+torch.manual_seed(0)
+for drawn, mean, variance in ((Gamma(torch.tensor([0.3, 1.0, 4.0]), 2.0), [0.15, 0.5, 2.0], [0.075, 0.25, 1.0]), (Beta(0.4, 0.4), 0.5, 0.25 / 1.8)):
+    many = drawn.sample((500,))
+    print((many.mean(0) - torch.tensor(mean)).abs().max() < 0.2, (many.var(0) - torch.tensor(variance)).abs().max() < 0.4)
+np.random.seed(3)
+print([round(np.random.beta(*ab), 6) for ab in ((0.2, 0.2), (1.0, 1.0), (0.5, 2.0), (3.0, 4.0))], np.random.beta(1.5, 2, 3).round(6))
+print(np.random.gamma(0.3, 2.0, 2).round(6), np.random.exponential(2.0, 2).round(6), np.random.dirichlet([0.5, 1, 2], 2).round(6), np.random.rand())

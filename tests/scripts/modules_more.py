@@ -86,3 +86,16 @@ for norm in (nn.utils.parametrizations.spectral_norm, nn.utils.spectral_norm):
     named['_u'].copy_(torch.tensor([1.0, 0.0]))
     named['_v'].copy_(torch.tensor([0.0, 1.0]))
     print([round(t, 4) for t in m(torch.eye(2)).flatten().tolist()], [[round(t, 4) for t in named[n].tolist()] for n in ('_u', '_v')])
+
+# -- lists and dicts of parameters are printed, and a plain dict is in the order of its keys
+class Held(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.p = nn.ParameterDict({'w': nn.Parameter(torch.ones(2, 3)), 'v': nn.Parameter(torch.ones(1))})
+        self.l = nn.ParameterList([nn.Parameter(torch.ones(1)) for _ in range(2)])
+        self.e = nn.ParameterList()
+
+
+print(Held(), nn.ParameterList([nn.Parameter(torch.ones(2, 2).double())]))
+print([n for n, _ in Held().named_parameters()], list(nn.ParameterDict([('b', nn.Parameter(torch.ones(1))), ('a', nn.Parameter(torch.ones(1)))]).keys()))
+print(slice(1, None), [slice(1, 2, 3)], complex(1, 2).imag, complex(2), (1 + 2j) * 2)

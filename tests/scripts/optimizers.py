@@ -67,3 +67,9 @@ def closure():
     loss.backward()
     return loss
 print(o.step(closure).item() > o.step(closure).item())
+for options in ({}, {'lr': 0.1, 'history_size': 3}, {'lr': 30.0, 'max_iter': 7}):
+    with torch.no_grad():
+        m.weight.fill_(.1)
+        m.bias.zero_()
+    o = optim.LBFGS(m.parameters(), line_search_fn='strong_wolfe', **options)
+    print(o.step(closure).item() > o.step(closure).item(), o.state[m.weight]['n_iter'], o.state[m.weight]['func_evals'])

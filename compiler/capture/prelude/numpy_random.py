@@ -1,5 +1,5 @@
 """numpy.random: the numbers of numpy's functions and of its RandomState, by MT19937 as module random has it."""
-from math import log, sqrt
+from math import exp, log, sqrt
 import numpy
 import torch
 from random import Random, _seeded, _N
@@ -65,6 +65,75 @@ class RandomState:
     def uniform(self, low=0.0, high=1.0, size=None):
         return self._many(size, lambda: low + (high - low) * self._source.random())
 
+    def _exponential(self):
+        return -log(1.0 - self._source.random())
+
+    def exponential(self, scale=1.0, size=None):
+        return self._many(size, lambda: scale * self._exponential())
+
+    def standard_exponential(self, size=None):
+        return self._many(size, self._exponential)
+
+    def _gamma(self, shape):
+        """Marsaglia and Tsang's of 1 and more; of less than 1 Ahrens and Dieter's."""
+        if shape == 1.0:
+            return self._exponential()
+        if shape == 0.0:
+            return 0.0
+        while shape < 1.0:
+            u, v = self._source.random(), self._exponential()
+            if u <= 1.0 - shape:
+                x = u ** (1.0 / shape)
+                if x <= v:
+                    return x
+            else:
+                y = -log((1.0 - u) / shape)
+                x = (1.0 - shape + shape * y) ** (1.0 / shape)
+                if x <= v + y:
+                    return x
+        b = shape - 1.0 / 3.0
+        c = 1.0 / sqrt(9 * b)
+        while True:
+            x = self._gauss()
+            v = (1.0 + c * x) ** 3
+            if v <= 0.0:
+                continue
+            u = self._source.random()
+            if u < 1.0 - 0.0331 * x ** 4 or log(u) < 0.5 * x * x + b * (1.0 - v + log(v)):
+                return b * v
+
+    def standard_gamma(self, shape, size=None):
+        return self._many(size, lambda: self._gamma(shape))
+
+    def gamma(self, shape, scale=1.0, size=None):
+        return self._many(size, lambda: scale * self._gamma(shape))
+
+    def _beta(self, a, b):
+        if a > 1.0 or b > 1.0:
+            x, y = self._gamma(a), self._gamma(b)
+            return x / (x + y)
+        while True:  # Johnk's
+            u, v = self._source.random(), self._source.random()
+            x, y = u ** (1.0 / a), v ** (1.0 / b)
+            if x + y <= 1.0 and u + v > 0.0:
+                if x + y > 0:
+                    return x / (x + y)
+                x, y = log(u) / a, log(v) / b
+                most = max(x, y)
+                return exp(x - most - log(exp(x - most) + exp(y - most)))
+
+    def beta(self, a, b, size=None):
+        return self._many(size, lambda: self._beta(a, b))
+
+    def dirichlet(self, alpha, size=None):
+        alpha = [float(a) for a in alpha]
+        shape = [] if size is None else [size] if isinstance(size, int) else list(size)
+        rows = []
+        for _ in range(_count(shape)):
+            row = [self._gamma(a) for a in alpha]
+            rows.append([x / sum(row) for x in row])
+        return numpy.ndarray(torch.tensor(rows, dtype=torch.float64).reshape(shape + [len(alpha)]))
+
     def _upto(self, most):
         """An integer of 0 .. most: bits of a word until they are one."""
         mask = (1 << most.bit_length()) - 1
@@ -111,6 +180,8 @@ class RandomState:
 _shared = RandomState()
 seed, random_sample, random, sample, rand = _shared.seed, _shared.random_sample, _shared.random, _shared.sample, _shared.rand
 standard_normal, randn, normal, uniform = _shared.standard_normal, _shared.randn, _shared.normal, _shared.uniform
+exponential, standard_exponential, standard_gamma, gamma = _shared.exponential, _shared.standard_exponential, _shared.standard_gamma, _shared.gamma
+beta, dirichlet = _shared.beta, _shared.dirichlet
 randint, shuffle, permutation, choice = _shared.randint, _shared.shuffle, _shared.permutation, _shared.choice
 
 

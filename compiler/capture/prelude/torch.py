@@ -1,6 +1,6 @@
 """torch: what is not an operator of graph/ops.def by itself."""
 
-from _warpsmith import (is_known, op, refuse, graph_break, is_parameter, computes, tensor as from_data, seed as _seed, grad_mode, set_grad_mode,
+from _warpsmith import (holds_complex, is_known, op, refuse, graph_break, is_parameter, computes, tensor as from_data, seed as _seed, grad_mode, set_grad_mode,
                         is_script, has_cuda, on_cuda, stream, print_options, call as _call)
 from torch._tensor import squeeze, unbind, chunk, var, std, max, min, norm, softmax, log_softmax
 from torch._tensor import cummax, cummin, logcumsumexp
@@ -15,6 +15,7 @@ from torch._tensor import histogram, frexp, nonzero_static, put, scatter, select
 from torch._tensor import logit, sgn, rad2deg, deg2rad, heaviside, float_power, logaddexp2, sinc, dist, renorm
 from torch._complex import complex, polar, view_as_complex, view_as_real, is_complex, conj, resolve_conj, conj_physical
 from torch._complex import imag, angle, resolve_neg, complex64, complex128, cfloat, cdouble
+from torch._complex import Complex as _Complex, DType as _ComplexDType, from_data as _complex_data
 from torch._complex import einsum as _einsum_complex
 from torch._conv import conv1d, conv_tbc, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from torch._tensor import _int_mm, _scaled_mm, dot, mv, outer, addmv, addr, addbmm, count_nonzero, bernoulli, multinomial
@@ -261,6 +262,10 @@ def tensor(data, dtype=None, device=None, requires_grad=False):
         from numpy import array
         x = array(data)._t
         return _placed(x if dtype is None else x.to(dtype), device, requires_grad)
+    if holds_complex(data) or type(dtype) is _ComplexDType:
+        if isinstance(data, _Complex) and isinstance(data.real, Tensor):
+            return _placed(data.detach().clone(), device, requires_grad)
+        return _placed(_complex_data(data.tolist() if isinstance(data, Tensor) else data, dtype), device, requires_grad)
     if computes():
         if isinstance(data, Tensor):
             data = data.tolist()

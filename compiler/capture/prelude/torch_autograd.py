@@ -10,7 +10,8 @@ _hooked = []  # hooks of modules' gradients, which nothing has called for as lon
 
 def _need_no_hooks():
     if _hooked:
-        refuse('hooks of the gradients of modules are not supported; Tensor.register_hook is')
+        refuse('in a workload hooks of the gradients of modules are not supported; in a script they are, and '
+               'Tensor.register_hook is')
 
 
 class _Variable:

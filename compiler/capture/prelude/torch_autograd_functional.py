@@ -1,6 +1,7 @@
 """torch.autograd.functional: all derivatives of a function, a row at a time."""
 import torch
 from torch.autograd import grad as _grad
+from torch.func import _may_have_gradients
 
 
 def _several(x):
@@ -8,7 +9,8 @@ def _several(x):
 
 
 def _fresh(inputs, create_graph):
-    return tuple([x.view_as(x) if create_graph and x.requires_grad else x.detach().requires_grad_() for x in _several(inputs)])
+    return tuple([(x.view_as(x) if create_graph and _may_have_gradients(x) else x.detach()).requires_grad_()
+                  for x in _several(inputs)])
 
 
 def _finished(x, create_graph):
@@ -16,7 +18,7 @@ def _finished(x, create_graph):
 
 
 def _gradients(out, xs, tangent, create_graph):
-    if not out.requires_grad:
+    if not _may_have_gradients(out):
         return [torch.zeros_like(x) for x in xs]
     return _grad(out, xs, tangent, create_graph=create_graph, materialize_grads=True)
 
@@ -58,3 +60,38 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
                  _grad(out, xs, v, create_graph=create_graph, materialize_grads=True)]
     outs = tuple([_finished(o, create_graph) for o in out]) if isinstance(out, tuple) else _finished(out, create_graph)
     return outs, tuple(found) if isinstance(inputs, (tuple, list)) else found[0]
+
+
+def jvp(func, inputs, v=None, create_graph=False, strict=False):
+    """By the gradient of what vjp makes of u, which is linear in u."""
+    with torch.enable_grad():
+        xs = _fresh(inputs, create_graph)
+        out = func(*xs)
+        outs = _several(out)
+        given = [torch.zeros_like(o).requires_grad_() for o in outs]
+        back = _grad(outs, xs, given, create_graph=True, materialize_grads=True)
+        along = _several(v) if v is not None else [torch.ones_like(x) for x in xs]
+        pairs = [(g, t) for g, t in zip(back, along) if _may_have_gradients(g)]
+        found = _grad([g for g, _ in pairs], given, [t for _, t in pairs], create_graph=create_graph,
+                      materialize_grads=True) if pairs else [torch.zeros_like(o) for o in outs]
+        found = [_finished(g, create_graph) for g in found]
+    if not isinstance(out, tuple):
+        return _finished(out, create_graph), found[0]
+    return tuple([_finished(o, create_graph) for o in out]), tuple(found)
+
+
+def vhp(func, inputs, v=None, create_graph=False, strict=False):
+    """v times the second derivatives of a function of one value, which are symmetric: the gradient of v times its gradient."""
+    with torch.enable_grad():
+        xs = _fresh(inputs, create_graph)
+        out = func(*xs)
+        first = _grad(out, xs, None, create_graph=True, materialize_grads=True)
+        along = _several(v) if v is not None else [torch.ones_like(x) for x in xs]
+        pairs = [(g, t) for g, t in zip(first, along) if _may_have_gradients(g)]
+        found = _grad([g for g, _ in pairs], xs, [t for _, t in pairs], create_graph=create_graph,
+                      materialize_grads=True) if pairs else [torch.zeros_like(x) for x in xs]
+        found = [_finished(g, create_graph) for g in found]
+    return _finished(out, create_graph), tuple(found) if isinstance(inputs, (tuple, list)) else found[0]
+
+
+hvp = vhp

@@ -8,7 +8,7 @@ import operator
 
 import torch
 import torch.nn.functional as F
-from _warpsmith import op, refuse, Parameter
+from _warpsmith import op, refuse, Parameter, complex_text
 
 
 def _wide(part, other):
@@ -220,6 +220,15 @@ class Complex:
     def __iter__(self):
         return iter(self.unbind())
 
+    def __repr__(self):
+        return complex_text(*torch.broadcast_tensors(self.real, self.imag))
+
+    def tolist(self):
+        return _paired(Number, self.real.tolist(), self.imag.tolist())
+
+    def item(self):
+        return Number(self.real.item(), self.imag.item())
+
     def __getattr__(self, name):
         """What is called as a function, as a method, and in place. What torch.Tensor makes of other methods works here, too."""
         if name in _FUNCTIONS:
@@ -277,7 +286,7 @@ class Number(Complex):
     def __init__(self, real=0.0, imag=0.0):
         if isinstance(real, Number):
             real, imag = real.real - (imag.imag if isinstance(imag, Number) else 0.0), real.imag + _real(imag)
-        self.real, self.imag = real, imag
+        self.real, self.imag = [float(x) if isinstance(x, int) else x for x in (real, imag)]
 
     def _each(self, f):
         real, imag = f(self.real), f(self.imag)
@@ -296,9 +305,29 @@ class Number(Complex):
         return not self == other
 
     def __repr__(self):
-        sign = '-' if self.imag < 0 or str(self.imag)[0] == '-' else '+'
-        imag = f'{abs(self.imag):g}j'
-        return imag if self.real == 0 and sign == '+' else f'({self.real:g}{sign}{imag})'
+        sign, imag = '' if _shortest(self.imag)[0] == '-' else '+', _shortest(self.imag) + 'j'
+        return imag if self.real == 0 and math.copysign(1, self.real) > 0 else f'({_shortest(self.real)}{sign}{imag})'
+
+
+def _shortest(x):
+    text = repr(float(x))
+    return text[:-2] if text[-2:] == '.0' else text
+
+
+def _paired(f, a, b):
+    """f of the numbers in lists of one shape."""
+    return [_paired(f, x, y) for x, y in zip(a, b)] if isinstance(a, list) else f(a, b)
+
+
+def from_data(data, dtype=None):
+    """torch.tensor() of lists with complex numbers."""
+    if dtype is not None and not isinstance(dtype, DType):
+        refuse('torch.tensor() of complex numbers of a real dtype is not supported')
+
+    def parts(of, x):
+        return [parts(of, v) for v in x] if isinstance(x, (list, tuple)) else of(x)
+    part = torch.float32 if dtype is None else dtype.part
+    return Complex(torch.tensor(parts(_real, data), dtype=part), torch.tensor(parts(lambda x: getattr(x, 'imag', 0.0), data), dtype=part))
 
 
 def _real(x):

@@ -606,3 +606,6 @@ def kl_divergence(p, q):
         if isinstance(p, kind) and isinstance(q, kind):
             return formula(p, q)
     raise NotImplementedError(f'No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}')
+
+
+from torch.distributions._more import Gamma, Chi2, Dirichlet, Beta, StudentT, Poisson, Gumbel, Cauchy, HalfNormal

@@ -11,6 +11,11 @@ def _fresh(x):
     return x.detach().requires_grad_() if is_script() and not x.requires_grad else x.view_as(x)
 
 
+def _may_have_gradients(x):
+    """In a graph that is captured only its end says."""
+    return x.requires_grad or not is_script()
+
+
 def _differentiated(function, argnums, args, kwargs):
     """What function makes of fresh arguments, and those that argnums names."""
     args = list(args)
@@ -38,9 +43,26 @@ def vjp(func, *primals, has_aux=False):
     leaves, form = tree_flatten(tuple(args))
 
     def back(cotangents):
-        found = _grad(outputs, leaves, tree_flatten(cotangents)[0], True)
+        pairs = [(x, g) for x, g in zip(outputs, tree_flatten(cotangents)[0]) if _may_have_gradients(x)]
+        found = _grad([x for x, _ in pairs], leaves, [g for _, g in pairs], True) if pairs else [None] * len(leaves)
         return tree_unflatten([torch.zeros_like(x) if g is None else g for g, x in zip(found, leaves)], form)
     return (value, back, out[1]) if has_aux else (value, back)
+
+
+def jvp(func, primals, tangents, *, strict=False, has_aux=False):
+    """What func returns, and its derivative along the tangents: that of vjp, which is linear in what it is given, by it."""
+    before = set_grad_mode(True)
+    try:
+        value, back, *aux = vjp(func, *primals, has_aux=has_aux)
+        outputs, form = tree_flatten(value)
+        given = [torch.zeros_like(x).requires_grad_() for x in outputs]
+        pairs = [(g, t) for g, t in zip(tree_flatten(back(tree_unflatten(given, form)))[0], tree_flatten(tuple(tangents))[0])
+                 if _may_have_gradients(g)]
+        found = _grad([g for g, _ in pairs], given, [t for _, t in pairs], True) if pairs else [None] * len(given)
+    finally:
+        set_grad_mode(before)
+    along = tree_unflatten([torch.zeros_like(x) if g is None else g for g, x in zip(found, outputs)], form)
+    return (value, along, *aux)
 
 
 def grad_and_value(func, argnums=0, has_aux=False):

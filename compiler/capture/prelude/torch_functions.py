@@ -223,3 +223,13 @@ def _chunk_cat(tensors, dim, num_chunks):
         whole = torch.nn.functional.pad(x, end)
         rows.append(whole.reshape(*x.shape[:dim], num_chunks, -1))
     return torch.cat(rows, -1)
+
+
+def fake_quantize_per_tensor_affine(input, scale, zero_point, quant_min, quant_max):
+    from torch._quantize import per_tensor
+    return per_tensor(input, scale, zero_point, quant_min, quant_max)
+
+
+def fake_quantize_per_channel_affine(input, scale, zero_point, axis, quant_min, quant_max):
+    from torch._quantize import per_channel
+    return per_channel(input, scale, zero_point, axis, quant_min, quant_max)

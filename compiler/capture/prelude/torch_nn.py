@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 import torch.nn.init as init
 from torch.nn.functional import _reduction
-from collections import _Named
+from collections import OrderedDict as _OrderedDict, _Named
 from torch._tensor import RemovableHandle as _RemovableHandle
 from _warpsmith import is_script, is_differentiated, move, computes, set_grad_mode, Parameter, buffer, is_parameter, is_buffer, replace, refuse
 
@@ -138,8 +138,9 @@ class Module:
     def _hooks(self):
         """Hooks before and behind forward. The first makes a forward of the instance's own that calls them."""
         if '_forward_hooks' not in self.__dict__:
-            before, behind, forward = {}, {}, self.__dict__.get('forward')
+            before, behind, back, first, forward = {}, {}, {}, {}, self.__dict__.get('forward')
             self._forward_pre_hooks, self._forward_hooks = before, behind
+            self._backward_hooks, self._backward_pre_hooks = back, first
 
             def hooked(*args, **kwargs):
                 for hook, with_kwargs in list(before.values()):
@@ -148,11 +149,16 @@ class Module:
                         args, kwargs = changed
                     elif changed is not None:
                         args = changed if isinstance(changed, tuple) else (changed,)
+                watch = None
+                if (back or first) and torch.is_grad_enabled():
+                    from torch.utils.hooks import BackwardHook
+                    watch = BackwardHook(self, list(back.values()), list(first.values()))
+                    args = watch.setup_input_hook(args)
                 out = type(self).forward(self, *args, **kwargs) if forward is None else forward(*args, **kwargs)
                 for hook, with_kwargs in list(behind.values()):
                     changed = hook(self, args, kwargs, out) if with_kwargs else hook(self, args, out)
                     out = out if changed is None else changed
-                return out
+                return watch.setup_output_hook(out) if watch else out
             self.forward = hooked
         return self.__dict__
 
@@ -181,13 +187,27 @@ class Module:
         return self._keep_hook('_state_dict_hooks', hook)
     register_state_dict_post_hook = _register_state_dict_hook
 
-    def register_full_backward_hook(self, hook, prepend=False):
+    def _keep_backward_hook(self, kind, hook):
         """Of a workload's forward alone it is never called."""
+        if is_script():
+            if kind == '_backward_hooks' and self.__dict__.setdefault('_is_full_backward_hook', hook[1]) != hook[1]:
+                raise RuntimeError('Cannot use both regular backward hooks and full backward hooks on a single Module. Please '
+                                   'use only one of them.')
+            return _RemovableHandle(self._hooks()[kind], hook)
         if is_differentiated():
-            refuse('hooks of the gradients of modules are not supported; Tensor.register_hook is')
+            refuse('in a workload hooks of the gradients of modules are not supported; in a script they are, and '
+                   'Tensor.register_hook is')
         torch.autograd._hooked.append(hook)
-        return self._keep_hook('_backward_hooks', hook)
-    register_full_backward_pre_hook = register_backward_hook = register_full_backward_hook
+        return self._keep_hook(kind, hook)
+
+    def register_full_backward_hook(self, hook, prepend=False):
+        return self._keep_backward_hook('_backward_hooks', (hook, True))
+
+    def register_backward_hook(self, hook):
+        return self._keep_backward_hook('_backward_hooks', (hook, False))
+
+    def register_full_backward_pre_hook(self, hook, prepend=False):
+        return self._keep_backward_hook('_backward_pre_hooks', hook)
 
     def named_children(self):
         return _once(self._children())
@@ -221,7 +241,7 @@ class Module:
         return _once(found) if remove_duplicate else found
 
     def named_parameters(self, prefix='', recurse=True, remove_duplicate=True):
-        found = self._named(is_parameter, prefix, recurse)
+        found = self._named(lambda v: is_parameter(v) or type(v) is UninitializedParameter, prefix, recurse)
         return _once(found) if remove_duplicate else found
 
     def parameters(self, recurse=True):
@@ -258,7 +278,10 @@ class Module:
         return self
 
     def to(self, *args, **kwargs):
-        for value in _parts_of(self.parameters() + self.buffers()):
+        tensors = self.parameters() + self.buffers()
+        for value in [x for x in tensors if isinstance(x, UninitializedParameter)]:
+            value.to(*args, **kwargs)
+        for value in _parts_of([x for x in tensors if isinstance(x, torch.Tensor)]):
             new = value.to(*args, **kwargs)
             if value.is_floating_point() and new.dtype != value.dtype:
                 replace(value, new)
@@ -390,11 +413,11 @@ class Module:
 
     def __repr__(self):
         children = self.named_children()
-        if not children:
-            return f'{type(self).__name__}({self.extra_repr()})'
-        lines = [f'({name}): ' + repr(child).replace('\n', '\n  ') for name, child in children]
         extra = self.extra_repr()
-        return type(self).__name__ + '(\n  ' + '\n  '.join(([extra] if extra else []) + lines) + '\n)'
+        if not children and '\n' not in extra:
+            return f'{type(self).__name__}({extra})'
+        lines = [f'({name}): ' + repr(child).replace('\n', '\n  ') for name, child in children]
+        return type(self).__name__ + '(\n  ' + '\n  '.join((extra.split('\n') if extra else []) + lines) + '\n)'
 
 
 def Buffer(data=None, *, persistent=True):
@@ -541,6 +564,10 @@ def _as_parameter(value):
     return value if is_parameter(value) or not isinstance(value, torch.Tensor) else Parameter(value)
 
 
+def _by(x):
+    return 'x'.join([str(n) for n in x.shape])
+
+
 class ParameterList(Module):
     def __init__(self, values=()):
         self._items = [_as_parameter(v) for v in values or ()]
@@ -553,6 +580,10 @@ class ParameterList(Module):
 
     def __iter__(self):
         return iter(self._items)
+
+    def extra_repr(self):
+        return '\n'.join([f'  ({i}): Parameter containing: [{v.dtype} of size {_by(v)}]' if is_parameter(v)
+                          else f'  ({i}): Object of type: {type(v).__name__}' for i, v in enumerate(self._items)])
 
     def __getitem__(self, i):
         return ParameterList(self._items[i]) if isinstance(i, slice) else self._items[i]
@@ -1735,10 +1766,88 @@ class ParameterDict(_Dict):
             self[key] = default
         return self[key]
 
+    def update(self, parameters):
+        """Of a plain dict in the order of its keys, as PyTorch."""
+        if isinstance(parameters, dict) and not isinstance(parameters, _OrderedDict):
+            parameters = sorted(parameters.items())
+        super().update(parameters)
+
+    def extra_repr(self):
+        return '\n'.join([f'  ({k}): Parameter containing: [{v.type()} of size {_by(v)}]' if is_parameter(v)
+                          else f'  ({k}): Object of type: {type(v).__name__}' for k, v in self._items.items()])
+
     def _tensors(self):
         return self._items.items()
+
+
+class _ASMoutput(_Named):
+    _fields, _field_defaults = ('output', 'loss'), {}
+
+
+class AdaptiveLogSoftmaxWithLoss(Module):
+    """Frequent classes in the head, others in clusters, each of which the head has one score for."""
+
+    def __init__(self, in_features, n_classes, cutoffs, div_value=4.0, head_bias=False, device=None, dtype=None):
+        cutoffs = list(cutoffs)
+        if not cutoffs:
+            raise ValueError('cutoffs should be a sequence of length larger than 0')
+        if cutoffs != sorted(set(cutoffs)) or cutoffs[0] <= 0 or cutoffs[-1] > n_classes - 1 or any([int(c) != c for c in cutoffs]):
+            raise ValueError('cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where '
+                             'each value is between 1 and n_classes-1')
+        self.in_features, self.n_classes, self.cutoffs = in_features, n_classes, cutoffs + [n_classes]
+        self.div_value, self.head_bias = div_value, head_bias
+        self.shortlist_size, self.n_clusters = cutoffs[0], len(cutoffs)
+        self.head_size = self.shortlist_size + self.n_clusters
+        self.head = Linear(in_features, self.head_size, bias=head_bias, dtype=dtype)
+        self.tail = ModuleList()
+        for i in range(self.n_clusters):
+            narrow = int(in_features // div_value ** (i + 1))
+            self.tail.append(Sequential(Linear(in_features, narrow, bias=False, dtype=dtype),
+                                        Linear(narrow, self.cutoffs[i + 1] - self.cutoffs[i], bias=False, dtype=dtype)))
+
+    def reset_parameters(self):
+        self.head.reset_parameters()
+        for narrow, wide in self.tail:
+            narrow.reset_parameters()
+            wide.reset_parameters()
+
+    def forward(self, input_, target_):
+        if target_.dim() > 1:
+            raise RuntimeError('0D or 1D target tensor expected, multi-target not supported')
+        if input_.dim() != target_.dim() + 1:
+            raise RuntimeError(f'{target_.dim()}D target tensor expects {target_.dim() + 1}D input tensors, but found inputs with '
+                               f'size {input_.size()}')
+        if target_.dim() and input_.size(0) != target_.size(0):
+            raise RuntimeError('Input and target should have the same size in the batch dimension.')
+        if is_script() and target_.numel() and not (0 <= target_.min() and target_.max() < self.n_classes):
+            raise RuntimeError(f'Target values should be in [0, {self.n_classes - 1}], but values in range '
+                               f'[{target_.min().item()}, {target_.max().item()}] were found. ')
+        head = F.log_softmax(self.head(input_), dim=-1)
+        place, output = target_, 0
+        for i, cluster in enumerate(self.tail):
+            low, high = self.cutoffs[i], self.cutoffs[i + 1]
+            own = (target_ >= low) & (target_ < high)
+            at = torch.where(own, target_ - low, 0).unsqueeze(-1)
+            scores = F.log_softmax(cluster(input_), dim=-1).gather(-1, at).squeeze(-1)
+            place = torch.where(own, self.shortlist_size + i, place)
+            output = output + torch.where(own, scores, 0.0)
+        output = output + head.gather(-1, place.unsqueeze(-1)).squeeze(-1)
+        return _ASMoutput(output, (-output).mean())
+
+    def log_prob(self, input):
+        head = F.log_softmax(self.head(input), dim=1)
+        return torch.cat([head[:, :self.shortlist_size]] + [
+            F.log_softmax(cluster(input), dim=1) + head[:, self.shortlist_size + i].unsqueeze(1)
+            for i, cluster in enumerate(self.tail)], 1)
+
+    def predict(self, input):
+        best = self.head(input).argmax(dim=1)
+        return torch.where(best < self.shortlist_size, best, self.log_prob(input).argmax(dim=1))
 
 
 from torch.nn._conv import _ConvNd, _ConvTransposeNd, Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from torch.nn._sequence import RNNBase, RNN, LSTM, GRU, RNNCellBase, RNNCell, LSTMCell, GRUCell, MultiheadAttention
 from torch.nn._sequence import _get_activation_fn, _get_clones, TransformerEncoderLayer, TransformerEncoder, TransformerDecoderLayer, TransformerDecoder, Transformer
+from torch.nn._lazy import UninitializedParameter, UninitializedBuffer, LazyLinear, LazyConv1d, LazyConv2d, LazyConv3d
+from torch.nn._lazy import LazyConvTranspose1d, LazyConvTranspose2d, LazyConvTranspose3d
+from torch.nn._lazy import LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d, LazyInstanceNorm1d, LazyInstanceNorm2d, LazyInstanceNorm3d

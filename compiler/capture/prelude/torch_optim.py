@@ -25,7 +25,10 @@ class Optimizer:
 
     def add_param_group(self, group):
         params = group['params']
-        params = _parts_of([params] if isinstance(params, torch.Tensor) else list(params))
+        params = [params] if isinstance(params, torch.Tensor) else list(params)
+        if any([isinstance(p, torch.nn.UninitializedParameter) for p in params]):
+            refuse('an optimizer of a parameter that a lazy module has not made yet is not supported; call the module before')
+        params = _parts_of(params)
         self.param_groups.append({**group, 'params': params, **{k: v for k, v in self.defaults.items() if k not in group}})
 
     def zero_grad(self, set_to_none=True):
@@ -273,13 +276,96 @@ class Adadelta(Optimizer):
         p -= group['lr'] * step
 
 
+class ASGD(Optimizer):
+    """state['ax'] is the average of the steps from t0 on."""
+
+    def __init__(self, params, lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, **options):
+        super().__init__(params, dict(lr=lr, lambd=lambd, alpha=alpha, t0=t0, weight_decay=weight_decay, **options))
+
+    def update(self, p, grad, group, state):
+        grad = _decayed(p, grad, group)
+        n = _fresh(p, state, 'ax')
+        eta, mu = state.get('eta', group['lr']), state.get('mu', 1.0)
+        p.mul_(1 - group['lambd'] * eta)
+        p -= eta * grad
+        state['ax'] = p.clone() if mu == 1 else state['ax'] + (p - state['ax']) * mu
+        state['eta'] = group['lr'] / (1 + group['lambd'] * group['lr'] * n) ** group['alpha']
+        state['mu'] = 1 / max(1, n - group['t0'])
+
+
+def _cubic_minimum(a, b, bounds):
+    """Where the cubic through (t, f, f') of a and b is least, within bounds (Nocedal and Wright, 3.59)."""
+    if a[0] > b[0]:
+        a, b = b, a
+    (x1, f1, g1), (x2, f2, g2) = a, b
+    d1 = g1 + g2 - 3 * (f1 - f2) / (x1 - x2)
+    square = d1 ** 2 - g1 * g2
+    if not square >= 0:
+        return sum(bounds) / 2.0
+    d2 = square.sqrt()
+    return min(max(x2 - (x2 - x1) * ((g2 + d2 - d1) / (g2 - g1 + 2 * d2)), bounds[0]), bounds[1])
+
+
+def _strong_wolfe(at, t, d, loss, grad, slope, c1=1e-4, c2=0.9, least=1e-9, most=25):
+    """A step t along d that meets Wolfe's strong conditions: (loss, gradient, t, evaluations). at(t) evaluates there. Points
+    are (t, loss, slope, gradient)."""
+    def point(t):
+        f, g = at(t)
+        return t, f, g.dot(d), g
+
+    def falls_short(new, lowest):
+        return new[1] > loss + c1 * new[0] * slope or new[1] >= lowest
+
+    def is_flat(new):
+        return abs(new[2]) <= -c2 * slope
+
+    size, start = d.abs().max(), (0, loss, slope, grad)
+    before, new, evals, n = start, point(t), 1, 0
+    ends, done = [start, new], False
+    while n < most:  # until an interval holds such a point
+        if falls_short(new, before[1] if n > 1 else float('inf')):
+            ends = [before, new]
+            break
+        if is_flat(new):
+            ends, done = [new], True
+            break
+        if new[2] >= 0:
+            ends = [before, new]
+            break
+        t, last = new[0], before[0]
+        t = _cubic_minimum(before[:3], new[:3], (t + 0.01 * (t - last), t * 10))
+        before, new, evals, n = new, point(t), evals + 1, n + 1
+    if n == most:
+        ends = [start, new]
+    slow, low = False, int(not ends[0][1] <= ends[-1][1])
+    while not done and n < most:  # the interval becomes smaller
+        first, last = min(ends[0][0], ends[1][0]), max(ends[0][0], ends[1][0])
+        if (last - first) * size < least:
+            break
+        t = _cubic_minimum(ends[0][:3], ends[1][:3], (first, last))
+        edge = 0.1 * (last - first)
+        near = min(last - t, t - first) < edge
+        if near and (slow or t >= last or t <= first):
+            t, near = (last - edge if abs(t - last) < abs(t - first) else first + edge), False
+        slow = near
+        new, evals, n = point(t), evals + 1, n + 1
+        if falls_short(new, ends[low][1]):
+            ends[1 - low] = new
+            low = int(not ends[0][1] <= ends[1][1])
+        else:
+            done = is_flat(new)
+            if not done and new[2] * (ends[1 - low][0] - ends[low][0]) >= 0:
+                ends[1 - low] = ends[low]
+            ends[low] = new
+    t, loss, _, grad = ends[low]
+    return loss, grad, t, evals
+
+
 class LBFGS(Optimizer):
     """All parameters are one vector, whose last steps and changes of the gradient stand for the second derivatives."""
 
     def __init__(self, params, lr=1, max_iter=20, max_eval=None, tolerance_grad=1e-7, tolerance_change=1e-9,
                  history_size=100, line_search_fn=None):
-        if line_search_fn is not None:
-            refuse(f'torch.optim.LBFGS with line_search_fn={line_search_fn!r} is not supported')
         super().__init__(params, dict(lr=lr, max_iter=max_iter, max_eval=max_iter * 5 // 4 if max_eval is None else max_eval,
                                       tolerance_grad=tolerance_grad, tolerance_change=tolerance_change,
                                       history_size=history_size, line_search_fn=line_search_fn))
@@ -295,6 +381,19 @@ class LBFGS(Optimizer):
         for p in self.param_groups[0]['params']:
             p += t * d[at:at + p.numel()].view_as(p)
             at += p.numel()
+
+    def _search(self, closure, d, t, loss, grad, slope, most):
+        """The step that a line search finds, without going it."""
+        params = self.param_groups[0]['params']
+        kept = [p.clone() for p in params]
+
+        def at(t):
+            self._go(t, d)
+            found = float(closure()), self._gradient()
+            for p, before in zip(params, kept):
+                p.copy_(before)
+            return found
+        return _strong_wolfe(at, t, d, loss, grad, slope, most=most)
 
     def _direction(self, grad, state, size):
         """Two loops over the history (Nocedal and Wright, algorithm 7.4)."""
@@ -334,15 +433,22 @@ class LBFGS(Optimizer):
                 t *= min(1.0, 1 / grad.abs().sum().item())
             else:
                 d = self._direction(grad, state, group['history_size'])
-            prev_loss = loss
+            prev_loss, slope, took = loss, grad.dot(d), 0
             state['prev_grad'], state['d'], state['t'] = grad, d, t
-            if grad.dot(d) > -group['tolerance_change']:
+            if slope > -group['tolerance_change']:
                 break
+            if group['line_search_fn'] is not None:
+                if group['line_search_fn'] != 'strong_wolfe':
+                    raise RuntimeError("only 'strong_wolfe' is supported")
+                loss, grad, t, took = self._search(closure, d, t, loss, grad, slope, group['max_eval'] - evals)
+                state['t'] = t
             self._go(t, d)
+            if group['line_search_fn'] is None and i < group['max_iter']:
+                loss, grad, took = float(closure()), self._gradient(), 1
+            evals += took
+            state['func_evals'] += took
             if i == group['max_iter']:
                 break
-            loss, grad, evals = float(closure()), self._gradient(), evals + 1
-            state['func_evals'] += 1
             if (evals >= group['max_eval'] or grad.abs().max() <= group['tolerance_grad'] or
                     (d * t).abs().max() <= group['tolerance_change'] or abs(loss - prev_loss) < group['tolerance_change']):
                 break

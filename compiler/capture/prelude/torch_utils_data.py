@@ -109,6 +109,20 @@ class SubsetRandomSampler(RandomSampler):
         return iter([self.data_source[i] for i in list(super().__iter__())])
 
 
+class WeightedRandomSampler(Sampler):
+    def __init__(self, weights, num_samples, replacement=True, generator=None):
+        self.weights = torch.as_tensor(weights, dtype=torch.float64)
+        if self.weights.ndim != 1:
+            raise ValueError(f'weights should be a 1d sequence but given weights have shape {tuple(self.weights.shape)}')
+        self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
+
+    def __iter__(self):
+        return iter(torch.multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator).tolist())
+
+    def __len__(self):
+        return self.num_samples
+
+
 class _Batches:
     """Of items, as they come."""
 

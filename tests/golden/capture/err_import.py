@@ -1,8 +1,8 @@
-import scipy
+import pandas
 
 
 def err_import(x):
-    return scipy.special.erf(x)
+    return pandas.Series(x)
 
 
 def get_inputs():

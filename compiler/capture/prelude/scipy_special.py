@@ -1,0 +1,27 @@
+"""scipy.special: torch.special's functions of arrays, which count in f64."""
+import math
+import torch
+from numpy.linalg import _of_arrays
+
+_s = torch.special
+expit, logit, erf, erfc, erfinv = [_of_arrays(f) for f in (_s.expit, _s.logit, _s.erf, _s.erfc, _s.erfinv)]
+gammaln, digamma, psi, ndtr, ndtri = [_of_arrays(f) for f in (_s.gammaln, _s.digamma, _s.digamma, _s.ndtr, _s.ndtri)]
+i0, i1, j0, j1, xlogy = [_of_arrays(f) for f in (_s.i0, _s.i1, _s.bessel_j0, _s.bessel_j1, _s.xlogy)]
+softmax = _of_arrays(lambda x, axis=None: torch.softmax(x.reshape(-1) if axis is None else x, -1 if axis is None else axis).reshape(x.shape))
+log_softmax = _of_arrays(lambda x, axis=None: torch.log_softmax(x.reshape(-1) if axis is None else x, -1 if axis is None else axis).reshape(x.shape))
+
+
+def logsumexp(a, axis=None, keepdims=False):
+    def of(x):
+        dims = list(range(x.ndim)) if axis is None else axis
+        return torch.logsumexp(x, dims, keepdims)
+    return _of_arrays(of)(a)
+
+
+def comb(N, k, exact=False, repetition=False):
+    found = math.comb(N + k - 1 if repetition else N, k)
+    return found if exact else float(found)
+
+
+def factorial(n, exact=False):
+    return math.factorial(n) if exact else float(math.factorial(n))
