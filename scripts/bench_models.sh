@@ -6,11 +6,12 @@
 #   OUTDIR=out ONLY='^gpt2.* bf16 ' scripts/bench_models.sh
 #   OUTDIR=out DEVICE=cpu CASES=small scripts/bench_models.sh
 #
-# GPT-2 (a prompt, a token with a cache, a training step), ViT, ResNet-50 (inference, a training step), a U-Net block, LSTM,
-# Mamba block, experts, DLRM; a training step is outputs and all gradients. In bf16, and in f32 with TF32 allowed on both sides
-# (tf32) and forbidden (f32). Times are of the device; memory is what lies between kernels, beside inputs, parameters and
-# outputs: PyTorch's as its allocator counts it, ours that of the memory plan. ours_s is all of bench, its check and unfused
-# program included, tuning_s the tuning, compile_s and autotune_s PyTorch's first call.
+# GPT-2 (a prompt, a token with a cache, a training step), ViT, ResNet-50 (inference, a training step), a block of it in
+# training (channels first, and last), a U-Net block, LSTM, Mamba block, experts, DLRM; a training step is outputs and all
+# gradients. In bf16, and in f32 with TF32 allowed on both sides (tf32) and forbidden (f32). Times are of the device; memory
+# is what lies between kernels, beside inputs, parameters and outputs: PyTorch's as its allocator counts it, ours that of
+# the memory plan. ours_s is all of bench, its check and unfused program included, tuning_s the tuning, compile_s and
+# autotune_s PyTorch's first call.
 #
 # Written: OUTDIR/results/*.csv, all rows; OUTDIR/runs.csv, what became of each; OUTDIR/models.csv,
 # a line a case (scripts/case_table.py); OUTDIR/kernels.csv, the kernels of both. A call goes on where the last one ended.
@@ -34,7 +35,7 @@ caller=bench_models table=models ways=eager,compile,max-autotune parts='ours tor
 . scripts/bench_cases.sh
 need_warpsmith "$warpsmith"
 
-# "name workload [--mode=train] [--eval] : axis=value ...": behind the colon the sizes of CASES=small
+# "name workload [--mode=train] [--eval] [axis=value ...] : axis=value ...": behind the colon the sizes of CASES=small
 models() {
     cat <<'END'
 gpt2_prompt models/gpt2 : batch=2 length=12 layers=1 heads=2 width=16 vocabulary=50 context=16
@@ -43,6 +44,8 @@ gpt2_train models/gpt2_train --mode=train : batch=2 length=12 layers=1 heads=2 w
 vit models/vit --eval : batch=2 image=16 patch=4 layers=1 heads=2 width=16 classes=10
 resnet50 models/resnet50 --eval : batch=2 image=32 width=4 classes=10
 resnet50_train models/resnet50 --mode=train : batch=2 image=32 width=4 classes=10
+resnet_block resnet_block --mode=train : batch=2 channels=8 height=6 width=6
+resnet_block_last resnet_block --mode=train last=1 : batch=2 channels=8 height=6 width=6
 unet_block models/unet_block : batch=2 channels=8 size=8 groups=4
 lstm models/lstm : layers=2 steps=6 batch=2 inputs=8 hidden=8
 mamba_block models/mamba_block : batch=2 length=12 width=16 states=4
