@@ -459,13 +459,25 @@ static void put_sums(struct persistent_text *x, int phase) {
 
 /* ---- points ---------------------------------------------------------------------------------- */
 
+/* Does v load what the same thread has left in the step before? */
+static bool is_left(const struct persistent_text *x, value_id v) {
+    const struct value_node *n = value_at(x, v);
+    return x->p->looks && n->kind == INST_LOAD && persistent_changes(x->w->k, n->buffer);
+}
+
+/* Threads without a point have the place of another one, but load nothing that it leaves: it may
+ * be about to, for where blocks look no barrier is behind a step. */
 static void put_values(struct persistent_text *x, const bool *needed, enum when from,
                        enum when to) {
     struct emitter *w = x->w;
+    const char *has_point = arena_printf(w->arena, "tid < %lld && n0 + u < nn",
+                                         (long long)(x->p->units * kernel_size(w->k, AXIS_M)));
     for (value_id v = 0; v < w->k->values.n; v++) {
         if (!needed[v] || x->when[v] < from || x->when[v] > to) continue;
         if (!is_sum(x, v)) {
+            w->load_if = x->one && is_left(x, v) ? has_point : NULL;
             put_local(w, v);
+            w->load_if = NULL;
             continue;
         }
         int tap = 0;

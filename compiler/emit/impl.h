@@ -24,7 +24,7 @@ struct emitter {
     bool vectors; /* C: the text at hand is of whole vectors: what is one number is splat */
     ex x_is;      /* C: what x is, in the scope at hand, if more is known of it; else EX_NONE */
     ex n_is;      /* C: the same of n */
-    const char *load_if;  /* C: the text at hand loads where this holds, too; NULL */
+    const char *load_if;  /* the text at hand loads where this holds, too; NULL */
     const char **load_at; /* C, of loads: their index in the text at hand, if more is known of it */
     const char **store_at; /* the same of stores */
     bool by_sixteens;      /* CUDA: the text at hand has both eights of 16 rows in turn */

@@ -415,12 +415,11 @@ const char *load_text(struct emitter *w, value_id v) {
                                                  : ex_text(w, x->index);
     const char *t = dtype_name(buffer_dtype(w, x->buffer));
     const char *now = w->k->steps && persistent_changes(w->k, x->buffer) ? "_now" : "";
-    if (w->cuda && x->guarded)
-        return arena_printf(w->arena, "k_load1_if%s(%s, p%d + (%s))", now, ref(w, x->args[0]), arg,
-                            at);
-    if (w->cuda) return arena_printf(w->arena, "k_load1%s(p%d + (%s))", now, arg, at);
     const char *where = x->guarded ? ref(w, x->args[0]) : w->load_if;
     if (x->guarded && w->load_if) where = arena_printf(w->arena, "%s && %s", w->load_if, where);
+    if (w->cuda && where)
+        return arena_printf(w->arena, "k_load1_if%s(%s, p%d + (%s))", now, where, arg, at);
+    if (w->cuda) return arena_printf(w->arena, "k_load1%s(p%d + (%s))", now, arg, at);
     if (where) return arena_printf(w->arena, "(%s ? k_from_%s(p%d[%s]) : 0)", where, t, arg, at);
     return arena_printf(w->arena, "k_from_%s(p%d[%s])", t, arg, at);
 }
