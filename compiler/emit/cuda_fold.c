@@ -108,14 +108,12 @@ static const char *nothing(struct emitter *w, const struct uppers *u, enum what 
                              : identity_text(w, u->v);
 }
 
-/* A loop over the accumulators, with the subscript of one. It is no longer text for many rows,
- * which threads seldom need, and would fetch in between. */
-static void open_cells(struct emitter *w, const struct uppers *u) {
+/* A loop over the accumulators, with the subscript of one. */
+static void open_cells(struct emitter *w) {
     if (!w->y->held) {
         open_accumulators(w);
         return;
     }
-    if (in_memory(u)) line(w, "#pragma unroll 1");
     open_brace(w, "for (int held = 0; held < %d; held++)", w->y->held);
     open_unrolled(w, "v", w->y->vec);
     w->subscript = "[held][v]";
@@ -126,29 +124,17 @@ static void close_cells(struct emitter *w) {
     w->y->held ? close_brace(w) : close_rows(w);
 }
 
-static void put_none(struct emitter *w, const struct phase *f, value_id v, enum what what) {
+static void declare_one(struct emitter *w, const struct phase *f, value_id v, enum what what) {
     if (what == NOT_FOLDED) return;
     const struct uppers u = uppers_of(w, f, v, what);
+    declare_uppers(w, &u);
     open_uppers(w, &u);
-    open_cells(w, &u);
+    open_cells(w);
     line(w, "#pragma unroll");
     line(w, "for (int i = 0; i < %d; i++) up%u%s[i] = %s;", u.levels, v, w->subscript,
          nothing(w, &u, what));
     close_cells(w);
     close_uppers(w, &u, false);
-}
-
-void put_no_folds(struct emitter *w, const struct phase *f) {
-    for (uint32_t i = 0; i < f->reduce.n; i++)
-        put_none(w, f, f->reduce.at[i], what_of(w, f, f->reduce.at[i]));
-    for (uint32_t i = 0; i < f->squares.n; i++) put_none(w, f, f->squares.at[i], SQUARES);
-}
-
-static void declare_one(struct emitter *w, const struct phase *f, value_id v, enum what what) {
-    if (what == NOT_FOLDED) return;
-    const struct uppers u = uppers_of(w, f, v, what);
-    declare_uppers(w, &u);
-    if (!w->y->turns) put_none(w, f, v, what); /* sums in turn make it where one is folded first */
 }
 
 /* Not where all of a row is one tile. */
@@ -184,7 +170,7 @@ static void put_one(struct emitter *w, const struct phase *f, value_id v, enum w
     value_id *sums = NEW_ARRAY(w->arena, value_id, f->online.n + 1);
     int n = what == ONLINE ? online_sums(w, f, v, sums) : 0;
     open_uppers(w, &u);
-    open_cells(w, &u);
+    open_cells(w);
     const char *s = w->subscript,
                *acc = w->y->held
                           ? sum_of_hit(w, v)

@@ -189,9 +189,7 @@ void put_turns_loop(struct emitter *w, const struct phase *f);
 void open_turn(struct emitter *w);
 void put_turn_sums(struct emitter *w, const struct phase *f);
 void put_rows_of_tile(struct emitter *w, bool for_columns);
-/* Of cuda_fold.c: now; and that nothing is above the accumulators, said there with sort=3. */
-void put_all_folds(struct emitter *w, const struct phase *f);
-void put_no_folds(struct emitter *w, const struct phase *f);
+void put_all_folds(struct emitter *w, const struct phase *f); /* of cuda_fold.c: now */
 
 /* cuda_own.c: the same where a thread goes along the sources of its own elements: open_own_hit, and
  * what put_x and row_is_real are there. */

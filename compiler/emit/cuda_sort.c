@@ -37,22 +37,16 @@ static void add_array(struct ws_launch *l, int64_t offset) {
     l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_WORKSPACE, .value = offset};
 }
 
-/* Of `resident` blocks on a multiprocessor at least, for which a thread's registers are few. */
-static struct ws_launch *open_launch_of(struct emitter *w, const char *what, int64_t blocks,
-                                        int threads, int resident) {
+static struct ws_launch *open_launch(struct emitter *w, const char *what, int64_t blocks,
+                                     int threads) {
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];
     WS_ASSERT(w->out->n_launches < WS_MAX_LAUNCHES);
     *l = (struct ws_launch){.entry = arena_printf(w->arena, "%s_%s", w->k->entry, what),
                             .grid = {blocks, 1, 1},
                             .threads = threads};
-    buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d%s) %s(", threads,
-               resident > 1 ? arena_printf(w->arena, ", %d", resident) : "", l->entry);
+    buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d) %s(", threads,
+               l->entry);
     return l;
-}
-
-static struct ws_launch *open_launch(struct emitter *w, const char *what, int64_t blocks,
-                                     int threads) {
-    return open_launch_of(w, what, blocks, threads, 1);
 }
 
 /* The key of source r. */
@@ -225,7 +219,7 @@ static void put_bucket_scan(struct emitter *w, int64_t buckets, int64_t counts, 
 }
 
 static void put_buckets(struct emitter *w) {
-    enum { EACH = 16, WARPS = 8, RESIDENT = 3 };
+    enum { EACH = 16, WARPS = 8 };
     int64_t array = layout_sort_array(w->k), counts = 2 * array, blocks = layout_sort_blocks(w->k),
             digits = layout_buckets(w->k, w->y), totals = counts + 4 * digits * blocks;
     int shift = bits_of(w->y->bx * w->y->held);
@@ -247,10 +241,8 @@ static void put_buckets(struct emitter *w) {
     line(w, "k_bucket_store(all, %lld, counts);", (long long)digits);
     close_brace(w);
     put_bucket_scan(w, digits, counts, totals);
-    int64_t smem = 4 * digits * (1 + WARPS), units = w->k->limits->units;
-    bool waits = blocks > (RESIDENT - 1) * units && RESIDENT * smem <= w->k->limits->smem_unit;
-    l = open_launch_of(w, "move", blocks, THREADS, waits ? RESIDENT : 1);
-    l->smem = (int)smem;
+    l = open_launch(w, "move", blocks, THREADS);
+    l->smem = (int)(4 * digits * (1 + WARPS));
     add_arguments(w, l);
     int64_t places[] = {counts, totals, 0, layout_sort_begin(w->k, w->y)};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) add_array(l, places[i]);

@@ -9,8 +9,6 @@
  *             rank = k_turn(lands, landed), turns = ...     how many threads before go there, too
  *             for (turn < turns) if (lands && rank == turn) s6[landed - first] = ...
  *
- * What is above the sums (kernel/chain.c) is made where a row is folded first, which few are.
- *
  * A pair has where the source lands and its number; or, where all that a source brings is one
  * number, that (layout_carried). The order of additions is that of the sources. A row's chain is no
  * longer than the turns since it was folded. */
@@ -33,10 +31,7 @@ void put_turn_sums(struct emitter *w, const struct phase *f) {
     line(w, "const unsigned rank = k_turn<%d>(lands, (unsigned)landed);", bits);
     line(w, "const int turns = (int)__reduce_max_sync(0xffffffffu, rank) + 1;");
     if (w->folds.levels) {
-        open_brace(w, "if (__builtin_expect(since + turns > %d, 0))", LONGEST_CHAIN);
-        open_brace(w, "if (!folded)");
-        put_no_folds(w, f);
-        close_brace(w);
+        open_brace(w, "if (since + turns > %d)", LONGEST_CHAIN);
         line(w, "since = 0, folded = true;");
         put_all_folds(w, f);
         line(w, "__syncwarp();");

@@ -390,11 +390,30 @@ static int scan_words(const struct kernel *k, const struct layout *y, int words)
     return more + (y->t0 < k->limits->warp ? 6 : 2);
 }
 
+/* Are rows that a turned tile stores out of step with sectors? Of what has guards, as pieces side by
+ * side have, no two tiles were compared. */
+static bool stores_torn(const struct kernel *k, const struct layout *y) {
+    ex axis = k->axis[AXIS_R], first = ex_const(k->ex, 0);
+    if (k->kind != KERNEL_POINTWISE || !y->turn || !axis) return false;
+    for (value_id v = 0; v < k->values.n; v++)
+        if (k->values.at[v].kind == INST_LOAD && k->values.at[v].guarded) return false;
+    for (uint32_t i = 0; i < k->stores.n; i++) {
+        const struct store_node *st = &k->stores.at[i];
+        int bytes = dtype_bytes(k->schedule->loops->buffers.at[st->buffer].meta.dtype);
+        ex begin = ex_subst(k->ex, st->index, &axis, &first, 1);
+        if (st->mask == (MASK_X | MASK_R) && !ex_divides(k->ex, SECTOR / bytes, begin)) return true;
+    }
+    return false;
+}
+
 /* Registers besides those of the raw loads. Where a row is kept, compilers keep what they have made
- * of its elements for a later phase, too, if it fits. */
+ * of its elements for a later phase, too, if it fits. What turns has left for shared memory when
+ * elements are made of it: permutes by tiles of 8 and 16 loads a thread have 28 to 30 in all, which
+ * is reckoned with where such tiles were compared. */
 static int element_words(const struct kernel *k, const struct layout *y, int words) {
     int elements = y->ur * y->vec * y->ex;
     if (scans_columns(k, y)) return scan_words(k, y, words);
+    if (stores_torn(k, y)) return y->vec * y->ex > words ? y->vec * y->ex - words : 0;
     if (!y->one_read) return y->vec * y->ex;
     if (y->rows_inner && elements > 224) return 255 - 30 - words; /* as many as there are */
     return k->levels && elements > words && elements <= 224 ? elements - words : 0;
@@ -501,12 +520,34 @@ int kernel_blocks_loading(const struct kernel *k, const struct layout *y) {
     return blocks < 1 ? 1 : (int)blocks;
 }
 
+/* Sectors that a turned tile's rows begin and end within are another tile's, too: they meet in L2 if
+ * they stay there, or are written in parts. permute(2, 1, 0) of f32[214, 512, 1024], 209 us of
+ * bytes, takes an H200 405 us by tiles of 32 x 32, rows of 128 bytes; 289 and 309 by 64 x 64 and
+ * 128 x 64; 249 by 32 x 128, though of 256 lanes 42 have no element; and 349 by 64 x 64 where a
+ * warp stores 128 bytes of a row at a time, and nothing is said to stay in L2. */
+static double torn_stores(const struct kernel *k, const struct layout *y) {
+    enum { LONG = 512 };
+    const double SECTORS = 2.9;
+    int bytes = 0, warp = k->limits->warp;
+    if (!stores_torn(k, y)) return 1;
+    for (uint32_t i = 0; i < k->stores.n; i++) {
+        buffer_id b = k->stores.at[i].buffer;
+        int each = dtype_bytes(k->schedule->loops->buffers.at[b].meta.dtype);
+        if (each > bytes) bytes = each;
+    }
+    double run = fmin(y->br * bytes, LONG),
+           at_once = (y->t1 < warp ? y->t1 : warp) * y->vec * bytes;
+    if (!y->stay_l2 && at_once < run) run = sqrt(run * at_once);
+    return 1 + SECTORS * SECTOR / run;
+}
+
 /* The part of all lanes whose elements are no others' and none beyond the rows. */
 static double used_lanes(const struct kernel *k, const struct layout *y) {
     int64_t nx = kernel_size(k, AXIS_X), nr = kernel_size(k, AXIS_R);
     double used = (double)nx / (double)((nx + y->bx - 1) / y->bx * y->bx);
     if (y->rows_inner || (!y->one_read && !y->kept && !y->grid_r)) return used;
     int64_t covered = layout_column_tiles(k, y) * y->br;
+    if (4 * covered <= 5 * nr && stores_torn(k, y)) return used; /* these wait for sectors */
     return nr < covered ? used * ((double)nr / (double)covered) : used;
 }
 
@@ -775,7 +816,7 @@ static double tiles_cost(const struct kernel *k, const struct layout *y) {
     /* rows do not join */
     bool pieces = y->peel || y->ur > 1 || y->br < kernel_size(k, AXIS_R);
     if (y->rows_inner || (pieces && y->t1 < d->warp) || y->one_head) us *= short_runs(k, y);
-    us *= idle_clusters(k, y, grid) * by_elements(k, y) * held_back(k, y);
+    us *= idle_clusters(k, y, grid) * by_elements(k, y) * held_back(k, y) * torn_stores(k, y);
     if (y->rows_inner && y->t1 > 1 && !scans_columns(k, y)) us += COMBINE_US * whole;
     us = waited_us(k, y, us, waves > 1 ? waves : 1, resident);
     if (y->cluster > 1 && y->one_read && !y->rows_inner) us *= 1.15; /* all blocks load, or none */

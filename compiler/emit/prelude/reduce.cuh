@@ -568,28 +568,42 @@ K_DEVICE void k_bucket_scan(unsigned *counts, int blocks, int buckets, unsigned 
     if (most && warp == WARPS - 1) totals[bucket] = before;
 }
 
-/* next[d] is where the block's first source of bucket d goes; begin[d] where that bucket begins. A thread has EACH buckets
- * in a row; `own` is shared memory for a number of each warp. */
-template <int EACH>
+/* next[d] is where the block's first source of bucket d goes; begin[d] where that bucket begins. `own` is shared memory
+ * for 8 numbers of each 256 buckets, of which a thread has one. */
+template <int CHUNKS>
 K_DEVICE void k_bucket_begin(const unsigned *counts, const unsigned *totals, int buckets, unsigned *next, unsigned *own,
                              unsigned *begin) {
-    unsigned total[EACH], mine[EACH], sum = 0;
+    const unsigned lane = threadIdx.x & 31, warp = threadIdx.x / 32;
+    unsigned total[CHUNKS], mine[CHUNKS], sum[CHUNKS], so_far = 0;
 #pragma unroll
-    for (int i = 0; i < EACH; i++) { /* all under way together */
-        const int d = (int)threadIdx.x * EACH + i;
-        total[i] = d < buckets ? totals[d] : 0, mine[i] = d < buckets ? counts[(int)blockIdx.x * buckets + d] : 0;
+    for (int c = 0; c < CHUNKS; c++) { /* all under way together */
+        const int d = c * 256 + (int)threadIdx.x;
+        total[c] = d < buckets ? totals[d] : 0, mine[c] = d < buckets ? counts[(int)blockIdx.x * buckets + d] : 0;
     }
 #pragma unroll
-    for (int i = 0; i < EACH; i++) sum += total[i];
-    unsigned before = k_sort_before(sum, own);
+    for (int c = 0; c < CHUNKS; c++) {
+        sum[c] = total[c];
 #pragma unroll
-    for (int i = 0; i < EACH; i++) {
-        const int d = (int)threadIdx.x * EACH + i;
-        if (d < buckets) next[d] = before + mine[i];
+        for (unsigned apart = 1; apart < 32; apart *= 2) {
+            const unsigned other = __shfl_up_sync(0xffffffffu, sum[c], apart);
+            sum[c] += lane >= apart ? other : 0;
+        }
+        if (lane == 31) own[c * 8 + warp] = sum[c];
+    }
+    __syncthreads();
+#pragma unroll
+    for (int c = 0; c < CHUNKS; c++) {
+        const int d = c * 256 + (int)threadIdx.x;
+        unsigned before = so_far - total[c] + sum[c];
+#pragma unroll
+        for (unsigned w = 0; w < 8; w++) {
+            const unsigned count = own[c * 8 + w];
+            before += w < warp ? count : 0, so_far += count;
+        }
+        if (d < buckets) next[d] = before + mine[c];
         if (d < buckets && blockIdx.x == 0) begin[d] = before;
-        before += total[i];
     }
-    if (blockIdx.x == 0 && threadIdx.x == 255) begin[buckets] = before;
+    if (blockIdx.x == 0 && threadIdx.x == 0) begin[buckets] = so_far;
     __syncthreads();
 }
 
