@@ -561,6 +561,8 @@ void schedule_renumber(struct schedule *s, const uint32_t *place) {
         }
         G.members.n = n;
         if (!n) continue;
+        if (G.n_between) G.second = place[G.second];
+        if (G.n_between && G.twin != NO_NEST) G.twin = place[G.twin];
         qsort(G.members.at, n, sizeof *G.members.at, by_nest);
         for (uint32_t m = 0; m < n; m++) s->group_of[G.members.at[m].nest] = kept;
         s->groups.at[kept++] = G;
