@@ -43,6 +43,7 @@ enum {
     GROUP_MAX_VALUES = 2048,   /* the same, of what is made at several places */
     GROUP_MAX_BUFFERS = 32,    /* arguments that are tensors */
     GROUP_MAX_SUBSCRIPTS = 15, /* index tensors: an index may depend on all of them */
+    CHAIN_WIDEST = 256, /* depth of the first product of a chain, and columns of the second one */
 };
 
 struct member {
