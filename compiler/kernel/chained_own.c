@@ -155,13 +155,13 @@ void find_own(const struct kernel *k, struct chained *x) {
 
 const char *kernel_chain_reason(const struct schedule *s, uint32_t group,
                                 const struct device_limits *limits, double *us, struct arena *a) {
-    enum { WIDEST = 256, LONGEST = 1 << 16 };
+    enum { LONGEST = 1 << 16 };
     const struct kernel *k = kernel_build(s, group, limits, a);
     if (k->kind != KERNEL_CHAINED)
         return "the second product does not go along the first one's columns";
     int *stage = epilogue_stages(k);
     value_id max = NO_VALUE;
-    if (kernel_size(k, AXIS_C) > WIDEST || kernel_size(k, AXIS_R) > WIDEST)
+    if (kernel_size(k, AXIS_C) > CHAIN_WIDEST || kernel_size(k, AXIS_R) > CHAIN_WIDEST)
         return "a block's threads cannot hold so many columns, or read so deep a factor";
     if (kernel_size(k, AXIS_N) > LONGEST) return "the sums would be too long";
     const char *bad = factors_reason(k);

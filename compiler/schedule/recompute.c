@@ -25,6 +25,9 @@
  * ->
  *   kernel 0: y = x @ (bf16(q) * scale).T            reads x, q, scale; writes y
  *
+ * Not so of a product that another one may go behind in one kernel (chained.c), if what is between
+ * is more than that saves: queries of a window, times a number, in front of attention.
+ *
  * Windows want an element once for each of their taps. Their kernel writes an image of what it
  * makes, each element once, where that can be read at the places of an image's pixels; else one of
  * all taps, nine times as much (kernel/im2col.c). So a normalised, joined or enlarged image is
@@ -371,6 +374,42 @@ static bool product_may_make(struct recompute *r, const struct group *G, buffer_
     return !behind || size <= GROUP_MAX_EPILOGUE;
 }
 
+/* The product of a group that may be chained with another one, if it has one. */
+static const struct nest *product_of(const struct recompute *r, const struct group *G) {
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        const struct nest *n = &r->l->nests.at[G->members.at[m].nest];
+        if (n->matmul && n->n_reduce)
+            return dtype_may_be_chained(n->insts.at[n->insts.n - 1].dtype, n->precision) ? n : NULL;
+    }
+    return NULL;
+}
+
+/* Is b a factor of product n, and are columns few enough for a chain? */
+static bool is_narrow_factor(const struct recompute *r, const struct nest *n, buffer_id b) {
+    for (uint32_t i = 0; n && i < n->insts.n; i++) {
+        const struct inst *x = &n->insts.at[i];
+        if (x->kind == INST_LOAD && x->buffer == b)
+            return times_read(r, n, x) <= CHAIN_WIDEST && !through_windows(r, n, x);
+    }
+    return false;
+}
+
+/* Bytes that are written and read between group G's product and one that stands on it, if both may
+ * be one kernel (chained.c), whose factors have to be tensors; 0: there is none. */
+static int64_t between_products(const struct recompute *r, const struct group *G) {
+    const struct nest *first = product_of(r, G);
+    if (r->limits->kind != DEVICE_CUDA || r->limits->sm < 80 || !first) return 0;
+    if (axes_numel(r->l, first->reduce, first->n_reduce) > CHAIN_WIDEST) return 0;
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        buffer_id b = r->l->nests.at[G->members.at[m].nest].out;
+        const struct readers *by = &r->readers.at[b];
+        if (r->l->buffers.at[b].kind != BUFFER_TEMP || by->groups.n != 1) continue;
+        const struct group *H = &r->s->groups.at[by->groups.at[0]];
+        if (H != G && is_narrow_factor(r, product_of(r, H), b)) return 2 * buffer_bytes(r->l, b);
+    }
+    return 0;
+}
+
 /* Is b made of positions, or of little, as a mask is of what its rows and its columns have? */
 static bool loads_little(const struct recompute *r, buffer_id b, const struct chain *c) {
     int64_t bytes = 0;
@@ -387,6 +426,7 @@ static int64_t saving(struct recompute *r, buffer_id b, const struct chain *c) {
     int64_t size = buffer_bytes(r->l, b), work = 0;
     int64_t elements = size / dtype_bytes(r->l->buffers.at[b].meta.dtype);
     int64_t saved = r->s->fixed[b] ? 0 : size; /* what is made at load is written in no call */
+    int64_t chained = 0;                       /* what chains would save that take b as a tensor */
     int at_hand = loads_little(r, b, c) ? WORK_OF_LOAD : 0;
     for (uint32_t i = 0; i < c->leaves.n; i++)
         if (!in_memory(r, c->leaves.at[i])) saved -= buffer_bytes(r->l, c->leaves.at[i]);
@@ -396,6 +436,7 @@ static int64_t saving(struct recompute *r, buffer_id b, const struct chain *c) {
         if (g == home) continue;
         bool factor = false;
         if (G->matmul && !product_may_make(r, G, b, c, &factor)) return 0;
+        if (factor) chained += between_products(r, G);
         if (G->members.n + (uint32_t)c->n > GROUP_MAX_NESTS) return 0;
         int64_t more = 0;
         if (buffers_with(r, g, c, elements, &more) > GROUP_MAX_BUFFERS) return 0;
@@ -405,7 +446,7 @@ static int64_t saving(struct recompute *r, buffer_id b, const struct chain *c) {
         int of = (factor ? factor_work(r, c) : c->work) - at_hand;
         if (of > 0) work += of * times;
     }
-    return saved > 0 && work / WORK_OF_BYTE <= saved ? saved : 0;
+    return saved > chained && work / WORK_OF_BYTE <= saved ? saved : 0;
 }
 
 /* ---- copies ---------------------------------------------------------------------------------- */
@@ -561,6 +602,8 @@ void schedule_renumber(struct schedule *s, const uint32_t *place) {
         }
         G.members.n = n;
         if (!n) continue;
+        if (G.n_between) G.second = place[G.second];
+        if (G.n_between && G.twin != NO_NEST) G.twin = place[G.twin];
         qsort(G.members.at, n, sizeof *G.members.at, by_nest);
         for (uint32_t m = 0; m < n; m++) s->group_of[G.members.at[m].nest] = kept;
         s->groups.at[kept++] = G;

@@ -26,7 +26,8 @@
  *       may cover R alone, behind a product those of X that nothing reduces; arms are covered or
  *       not, and by no product;
  *   S5  temporaries that live at the same time do not overlap in the pool; what is made at load
- *       lives through all calls.
+ *       lives through all calls;
+ *   S6  of a group of chained products the second one, and its twin, are members.
  *
  * Ownership: everything in schedule.arena. */
 #ifndef WS_SCHEDULE_H
@@ -42,6 +43,7 @@ enum {
     GROUP_MAX_VALUES = 2048,   /* the same, of what is made at several places */
     GROUP_MAX_BUFFERS = 32,    /* arguments that are tensors */
     GROUP_MAX_SUBSCRIPTS = 15, /* index tensors: an index may depend on all of them */
+    CHAIN_WIDEST = 256, /* depth of the first product of a chain, and columns of the second one */
 };
 
 struct member {

@@ -1,4 +1,4 @@
-/* verify.c: invariants S1, S2, S4 and S5 of schedule.h. fuse.c checks S3 itself, on every index
+/* verify.c: invariants S1, S2 and S4 to S6 of schedule.h. fuse.c checks S3 itself, on every index
  * that a merge would read at. */
 #include <stdlib.h>
 
@@ -65,6 +65,21 @@ static bool is_of_vector(const struct schedule *s, const struct group *G, const 
     for (int k = 0; k < G->n_x; k++)
         if (has(s, M, G->x[k])) return false;
     return G->matmul && !s->loops->nests.at[M->nest].matmul;
+}
+
+static bool is_member_product(const struct schedule *s, uint32_t g, uint32_t nest) {
+    return nest < s->loops->nests.n && s->group_of[nest] == g && s->loops->nests.at[nest].matmul;
+}
+
+static const char *check_chains(const struct schedule *s) {
+    for (uint32_t g = 0; g < s->groups.n; g++) {
+        const struct group *G = &s->groups.at[g];
+        if (!G->n_between) continue;
+        if (!is_member_product(s, g, G->second) ||
+            (G->twin != NO_NEST && !is_member_product(s, g, G->twin)))
+            return arena_printf(s->arena, "S6: group %u has lost its second product", g);
+    }
+    return NULL;
 }
 
 static const char *check_cover(const struct schedule *s) {
@@ -148,6 +163,7 @@ static const char *check_pool(const struct schedule *s) {
 const char *schedule_verify(const struct schedule *s) {
     const char *bad = check_members(s);
     if (!bad) bad = check_order(s);
+    if (!bad) bad = check_chains(s);
     if (!bad) bad = check_cover(s);
     if (!bad) bad = check_pool(s);
     return bad;

@@ -328,6 +328,35 @@ static void test_pieces(void **state) {
     arena_free(a);
 }
 
+/* A nest that has gone makes those behind it lower ones, chained products too, and twins. */
+static void test_pieces_before_chains(void **state) {
+    static const char *const chains[] = {
+        (" %pb = softmax(%s, -1)\n %o = bmm(%pb, %v)\n"
+         " return %c, %y, %o\n}\n"),
+        (" %pb = relu(%s)\n %gv = bmm(%g, %vt)\n %ds = mul(%gv, %pb)\n"
+         " %dt = permute(%ds, [0, 2, 1])\n %dk = bmm(%dt, %q)\n"
+         " %pt = permute(%pb, [0, 2, 1])\n %dv = bmm(%pt, %g)\n"
+         " return %c, %y, %dk, %dv\n}\n"),
+    };
+    for (size_t i = 0; i < sizeof chains / sizeof *chains; i++) {
+        struct arena *a = arena_new();
+        const char *text = arena_printf(
+            a,
+            "graph(%%x: f32[40, 24], %%u: f32[24, 32], %%w: f32[24, 64], %%z: f32[16, 40],\n"
+            "      %%q: bf16[8, 64, 32], %%k: bf16[8, 64, 32], %%v: bf16[8, 64, 32],\n"
+            "      %%g: bf16[8, 64, 32]) {\n"
+            "  %%a = matmul(%%x, %%u)\n  %%b = matmul(%%x, %%w)\n"
+            "  %%c = cat([%%a, %%b], 1)\n  %%y = matmul(%%z, %%c)\n"
+            " %%kt = permute(%%k, [0, 2, 1])\n %%vt = permute(%%v, [0, 2, 1])\n"
+            " %%s = bmm(%%q, %%kt)\n%s",
+            chains[i]);
+        struct ws_program *p = lower(a, text);
+        assert_int_equal(p->n_kernels, 4);
+        arena_free(a);
+    }
+    (void)state;
+}
+
 static int count_steps(const struct ws_program *p) {
     int n = 0;
     for (int k = 0; k < p->n_kernels; k++) {
@@ -441,6 +470,7 @@ int main(void) {
         cmocka_unit_test(test_long_columns),
         cmocka_unit_test(test_windows_of_values),
         cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_pieces_before_chains),
         cmocka_unit_test(test_pitch),
         cmocka_unit_test(test_norms_apart),
         cmocka_unit_test(test_stored_across),

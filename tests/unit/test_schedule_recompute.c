@@ -246,6 +246,21 @@ static void test_factors(void **state) {
     CHECK(tests);
 }
 
+#define ATTENTION(keys, columns)                                                                   \
+    "graph(%q: bf16[64, 64, 32], %k: bf16[64, 32, " keys "], %v: bf16[64, " keys ", " columns "])" \
+    " {\n %s = mul(%q, 0.125)\n %d = bmm(%s, %k)\n %p = softmax(%d, -1)\n"                         \
+    " %o = bmm(%p, %v)\n return %o\n}\n"
+
+/* A factor stays a tensor where two products may be one kernel then, if that is less to move. */
+static void test_chained_factors(void **state) {
+    static const struct test tests[] = {
+        {ATTENTION("64", "32"), 3, NULL},
+        {ATTENTION("64", "512"), 2, "s: computed again where it is read, saves 262144 bytes"},
+        {ATTENTION("8", "32"), 2, "s: computed again where it is read, saves 262144 bytes"},
+    };
+    CHECK(tests);
+}
+
 #define CONVOLVED(source)                                                                          \
     "graph(%x: bf16[8, 64, 32, 32], %w: bf16[1, 64, 64, 3, 3], %s: f32[8, 16]) {\n" source         \
     " %v = view(%y, [8, 1, 64, 32, 32])\n"                                                         \
@@ -293,6 +308,7 @@ int main(void) {
         cmocka_unit_test(test_never),
         cmocka_unit_test(test_masks),
         cmocka_unit_test(test_factors),
+        cmocka_unit_test(test_chained_factors),
         cmocka_unit_test(test_behind_products),
         cmocka_unit_test(test_windows),
         cmocka_unit_test(test_room_behind_products),
