@@ -1,6 +1,6 @@
 /* cost.h: the estimate that orders configs, in microseconds. Private to cost.c, which has what both
- * kinds of devices share, and cost_cpu.c, cost_gpu.c, and of that cost_products.c and
- * cost_chained.c. */
+ * kinds of devices share, and cost_cpu.c, cost_gpu.c, and of that cost_scatter.c, cost_products.c
+ * and cost_chained.c. */
 #ifndef WS_KERNEL_COST_H
 #define WS_KERNEL_COST_H
 
@@ -15,12 +15,17 @@ enum {
 
 double cost_on_cpu(const struct kernel *k, const struct layout *y);
 double cost_on_gpu(const struct kernel *k, const struct layout *y);
+/* Of a GPU's sums whose sources land where an index says. */
+double cost_scattered(const struct kernel *k, const struct layout *y);
 /* Of a GPU's products: of multiply-adds, on the matrix units, and one behind another. */
 double cost_by_threads(const struct kernel *k, const struct layout *y);
 double cost_on_units(const struct kernel *k, const struct layout *y);
 double cost_chained(const struct kernel *k, const struct layout *y);
 /* us more that so many bytes take if what is read leaves L2 first. */
 double cost_leaving_us(const struct kernel *k, double read, double bytes_us, double slower);
+
+/* us that adding up the parts of a split reduction takes; 0: it is not split. */
+double cost_finish_us(const struct kernel *k, const struct layout *y);
 
 /* How often rows are gone over. */
 int cost_reads(const struct kernel *k, const struct layout *y);

@@ -16,8 +16,8 @@
  *   number I VALUE                    "ok": number I is VALUE from here on
  *
  * The model's numbers are the floating-point literals of compiler/kernel/cost.c, cost_gpu.c,
- * cost_products.c and cost_chained.c: open_numbers.py makes a copy in which they can be changed,
- * which takes the place of these. */
+ * cost_scatter.c, cost_products.c and cost_chained.c: open_numbers.py makes a copy in which they
+ * can be changed, which takes the place of these. */
 #define _GNU_SOURCE /* getline, strsep */
 #include <stdio.h>
 #include <stdlib.h>

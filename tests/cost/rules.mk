@@ -2,7 +2,7 @@
 
 COST_MODEL := tests/cost/cost_model
 
-COST_OF_GPU := cost cost_gpu cost_products cost_chained
+COST_OF_GPU := cost cost_gpu cost_scatter cost_products cost_chained
 
 $(BUILD)/tests/cost/cost_open.c: $(COST_OF_GPU:%=compiler/kernel/%.c) tests/cost/open_numbers.py | $(BUILD)/deps.test
 	@mkdir -p $(@D)
