@@ -390,8 +390,8 @@ static int scan_words(const struct kernel *k, const struct layout *y, int words)
     return more + (y->t0 < k->limits->warp ? 6 : 2);
 }
 
-/* Are rows that a turned tile stores out of step with sectors? Of what has guards, as pieces side by
- * side have, no two tiles were compared. */
+/* Are rows that a turned tile stores out of step with sectors? Of what has guards, as pieces side
+ * by side have, no two tiles were compared. */
 static bool stores_torn(const struct kernel *k, const struct layout *y) {
     ex axis = k->axis[AXIS_R], first = ex_const(k->ex, 0);
     if (k->kind != KERNEL_POINTWISE || !y->turn || !axis) return false;
@@ -520,8 +520,8 @@ int kernel_blocks_loading(const struct kernel *k, const struct layout *y) {
     return blocks < 1 ? 1 : (int)blocks;
 }
 
-/* Sectors that a turned tile's rows begin and end within are another tile's, too: they meet in L2 if
- * they stay there, or are written in parts. permute(2, 1, 0) of f32[214, 512, 1024], 209 us of
+/* Sectors that a turned tile's rows begin and end within are another tile's, too: they meet in L2
+ * if they stay there, or are written in parts. permute(2, 1, 0) of f32[214, 512, 1024], 209 us of
  * bytes, takes an H200 405 us by tiles of 32 x 32, rows of 128 bytes; 289 and 309 by 64 x 64 and
  * 128 x 64; 249 by 32 x 128, though of 256 lanes 42 have no element; and 349 by 64 x 64 where a
  * warp stores 128 bytes of a row at a time, and nothing is said to stay in L2. */
