@@ -168,14 +168,19 @@ static void add_leaf(const struct recompute *r, buffer_id x, struct chain *c) {
     vec_push(r->s->arena, &c->leaves, x);
 }
 
+/* Does it move elements, and nothing else? */
+static bool only_moves(const struct nest *n) {
+    const struct inst *x = n->insts.at;
+    bool alone = n->insts.n == 1 || (n->insts.n == 2 && x[1].kind == INST_CAST && !x[1].rounds &&
+                                     x[1].dtype == x[0].dtype);
+    return alone && x->kind == INST_LOAD && !x->guarded;
+}
+
 /* Does it put what another nest makes into another order, and nothing else? It is there to be
  * stored (graph/channels_last.c). */
 static bool only_reorders(const struct recompute *r, const struct nest *n) {
     const struct inst *x = n->insts.at;
-    bool alone = n->insts.n == 1 || (n->insts.n == 2 && x[1].kind == INST_CAST && !x[1].rounds &&
-                                     x[1].dtype == x[0].dtype);
-    if (!alone || x->kind != INST_LOAD || x->guarded || r->s->writer[x->buffer] == NO_NEST)
-        return false;
+    if (!only_moves(n) || r->s->writer[x->buffer] == NO_NEST) return false;
     int last = -1;
     bool ordered = true;
     for (int d = 0; d < x->n_index; d++)
@@ -374,6 +379,13 @@ static bool product_may_make(struct recompute *r, const struct group *G, buffer_
     return !behind || size <= GROUP_MAX_EPILOGUE;
 }
 
+/* Is all that the chain does to move elements, of what is a tensor still? */
+static bool chain_moves(const struct recompute *r, const struct chain *c) {
+    for (int k = 0; k < c->n; k++)
+        if (!only_moves(&r->l->nests.at[c->nests[k]])) return false;
+    return true;
+}
+
 /* The product of a group that may be chained with another one, if it has one. */
 static const struct nest *product_of(const struct recompute *r, const struct group *G) {
     for (uint32_t m = 0; m < G->members.n; m++) {
@@ -436,7 +448,7 @@ static int64_t saving(struct recompute *r, buffer_id b, const struct chain *c) {
         if (g == home) continue;
         bool factor = false;
         if (G->matmul && !product_may_make(r, G, b, c, &factor)) return 0;
-        if (factor) chained += between_products(r, G);
+        if (factor && !chain_moves(r, c)) chained += between_products(r, G);
         if (G->members.n + (uint32_t)c->n > GROUP_MAX_NESTS) return 0;
         int64_t more = 0;
         if (buffers_with(r, g, c, elements, &more) > GROUP_MAX_BUFFERS) return 0;

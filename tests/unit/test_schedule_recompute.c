@@ -257,6 +257,12 @@ static void test_chained_factors(void **state) {
         {ATTENTION("64", "32"), 3, NULL},
         {ATTENTION("64", "512"), 2, "s: computed again where it is read, saves 262144 bytes"},
         {ATTENTION("8", "32"), 2, "s: computed again where it is read, saves 262144 bytes"},
+        /* what is moved is a tensor where it lies */
+        {"graph(%q: bf16[2, 64, 64], %k: bf16[64, 64, 64], %v: bf16[64, 64, 32]) {\n"
+         " %u = unsqueeze(%q, 1)\n %e = expand(%u, [2, 32, 64, 64])\n %c = clone(%e)\n"
+         " %s = view(%c, [64, 64, 64])\n %d = bmm(%s, %k)\n %p = softmax(%d, -1)\n"
+         " %o = bmm(%p, %v)\n return %o\n}\n",
+         2, "computed again where it is read, saves"},
     };
     CHECK(tests);
 }
