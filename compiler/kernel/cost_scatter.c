@@ -1,6 +1,7 @@
 /* cost_scatter.c: what a config takes on a GPU of sums whose sources land where an index says
- * (layout.h: hits, own, turns): sources are listed, counted or sorted by where they land, and blocks
- * take up those of their span. The numbers are fitted to times of an H200 unless they say so. */
+ * (layout.h: hits, own, turns): sources are listed, counted or sorted by where they land, and
+ * blocks take up those of their span. The numbers are fitted to times of an H200 unless they say
+ * so. */
 #include <math.h>
 
 #include "graph/traits.h"
