@@ -254,8 +254,11 @@ static void guess_staying(struct space *s) {
         struct config c = s->all.at[i].c;
         struct layout y;
         c.knob[KNOB_stay_l2] = 1;
-        if (!kernel_layout(k, &c, &y, s->arena)) s->all.at[i].c = c;
+        if (kernel_layout(k, &c, &y, s->arena)) continue;
+        s->all.at[i].c = c;
+        s->all.at[i].cost = kernel_cost(k, &y); /* less, of rows that are torn */
     }
+    sort_by_cost(s);
 }
 
 /* All that is worth trying, cheapest first. */
