@@ -182,14 +182,15 @@ double operand_line_clocks(const struct operand *o, int64_t lines, bool by_warp)
     const double WINDOW = 5, ROW = 5; /* not measured yet: tried, and never a first guess */
     /* Of a box: 200704 pixels of 64 channels, 3 x 3, in bf16 take an H200 35.9 us by tiles of 224
      * windows beside filters that stay in shared memory, and weight gradients of these 42.1 in
-     * steps of 112, 47.2 in steps of 64 windows. Of tf32 and of planes, boxes along rows or
-     * columns are no faster: a transposed 3 x 5 x 5 in tf32 takes 8063 us by 136 windows, 7504 by
-     * 256. */
+     * steps of 112, 47.2 in steps of 64 windows. Of tf32, of planes, of phases and in one
+     * dimension boxes along rows or columns are no faster: a transposed 3 x 5 x 5 in tf32 takes
+     * 8063 us by 136 windows, 7504 by 256. */
     const double BOX = 4.4;
     int box[IM2COL_DIMS + 1];
     if (!o->windows || o->lying || by_warp) return 0;
     if (o->flat) return ROW;
-    bool gains = o->along || (dtype_bytes(o->dtype) == 2 && o->planes == 1);
+    bool plain = o->planes == 1 && o->order->n > 1 && !o->order->phases;
+    bool gains = o->along || (dtype_bytes(o->dtype) == 2 && plain);
     return gains && windows_are_box(o, lines, box) ? BOX : WINDOW;
 }
 
