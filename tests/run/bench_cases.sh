@@ -181,7 +181,7 @@ for kernel in '^dlrm dlrm f32 f32 batch=8 .*,ours,k_0,,100$' '^dlrm .*,compile,g
     grep -qE "$kernel" "$OUTDIR/kernels.csv" || fail "no /$kernel/ in kernels.csv:" "$(cat "$OUTDIR/kernels.csv")"
 done
 bench models TOTAL=0 OUTDIR="$TMP/all"
-[ "$(wc -l <"$TMP/all/cases.txt")" = 33 ] || fail "11 models in three precisions:" "$(cat "$TMP/all/cases.txt")"
+[ "$(wc -l <"$TMP/all/cases.txt")" = 39 ] || fail "13 models in three precisions:" "$(cat "$TMP/all/cases.txt")"
 bench models CASES=tiny
 expect 2 "no such cases" && says "^bench_models: CASES is 'tiny'; it is all or small\$"
 
