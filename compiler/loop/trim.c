@@ -207,13 +207,14 @@ void loops_results_apart(struct loops *l, int units) {
     /* Both products have so many tiles for each multiprocessor that their last rounds, and a launch
      * more, are a small part of them. */
     enum { TILE = 128 * 256, ROUNDS = 4 };
+    struct readers r = readers_of(l);
     for (uint32_t k = 0; k < l->nests.n; k++) {
         const struct nest *n = &l->nests.at[k];
         struct columns c;
         bool steps = loop_of(n->epoch) != NO_LOOP, looks_up = false;
         for (uint32_t i = 0; i < n->insts.n; i++) looks_up |= n->insts.at[i].kind == INST_SUBSCRIPT;
         if (!n->matmul || steps || looks_up || l->buffers.at[n->out].kind != BUFFER_TEMP) continue;
-        struct readers r = readers_of(l);
+        if (elements_of(l, n) / TILE < (int64_t)2 * ROUNDS * units) continue;
         if (!find_columns(&r, n, &c)) continue;
         int64_t width = c.last - c.first + 1, rest = c.size - width,
                 least = width < rest ? width : rest;
@@ -225,6 +226,7 @@ void loops_results_apart(struct loops *l, int units) {
         trim(&r, &l->nests.at[k], dim, c.first ? 0 : c.last + 1,
              c.first ? c.first - 1 : c.size - 1);
         trim(&r, &l->nests.at[k + 1], dim, c.first, c.last);
+        r = readers_of(l);
         k--; /* the others may have such columns, too */
     }
 }
