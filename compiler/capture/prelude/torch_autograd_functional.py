@@ -62,6 +62,15 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
     return outs, tuple(found) if isinstance(inputs, (tuple, list)) else found[0]
 
 
+def _along(outs, xs, v, like, create_graph):
+    """The gradients of outs with regard to xs, given v, or ones like `like`; zeros if no output has gradients."""
+    tangents = _several(v) if v is not None else [torch.ones_like(x) for x in like]
+    pairs = [(o, t) for o, t in zip(outs, tangents) if _may_have_gradients(o)]
+    found = _grad([o for o, _ in pairs], xs, [t for _, t in pairs], create_graph=create_graph,
+                  materialize_grads=True) if pairs else [torch.zeros_like(x) for x in xs]
+    return tuple([_finished(g, create_graph) for g in found])
+
+
 def jvp(func, inputs, v=None, create_graph=False, strict=False):
     """By the gradient of what vjp makes of u, which is linear in u."""
     with torch.enable_grad():
@@ -70,14 +79,10 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
         outs = _several(out)
         given = [torch.zeros_like(o).requires_grad_() for o in outs]
         back = _grad(outs, xs, given, create_graph=True, materialize_grads=True)
-        along = _several(v) if v is not None else [torch.ones_like(x) for x in xs]
-        pairs = [(g, t) for g, t in zip(back, along) if _may_have_gradients(g)]
-        found = _grad([g for g, _ in pairs], given, [t for _, t in pairs], create_graph=create_graph,
-                      materialize_grads=True) if pairs else [torch.zeros_like(o) for o in outs]
-        found = [_finished(g, create_graph) for g in found]
+        found = _along(back, given, v, xs, create_graph)
     if not isinstance(out, tuple):
         return _finished(out, create_graph), found[0]
-    return tuple([_finished(o, create_graph) for o in out]), tuple(found)
+    return tuple([_finished(o, create_graph) for o in out]), found
 
 
 def vhp(func, inputs, v=None, create_graph=False, strict=False):
@@ -86,12 +91,8 @@ def vhp(func, inputs, v=None, create_graph=False, strict=False):
         xs = _fresh(inputs, create_graph)
         out = func(*xs)
         first = _grad(out, xs, None, create_graph=True, materialize_grads=True)
-        along = _several(v) if v is not None else [torch.ones_like(x) for x in xs]
-        pairs = [(g, t) for g, t in zip(first, along) if _may_have_gradients(g)]
-        found = _grad([g for g, _ in pairs], xs, [t for _, t in pairs], create_graph=create_graph,
-                      materialize_grads=True) if pairs else [torch.zeros_like(x) for x in xs]
-        found = [_finished(g, create_graph) for g in found]
-    return _finished(out, create_graph), tuple(found) if isinstance(inputs, (tuple, list)) else found[0]
+        found = _along(first, xs, v, xs, create_graph)
+    return _finished(out, create_graph), found if isinstance(inputs, (tuple, list)) else found[0]
 
 
 hvp = vhp

@@ -16,6 +16,12 @@ def _may_have_gradients(x):
     return x.requires_grad or not is_script()
 
 
+def _grad_along(outputs, inputs, along):
+    """As _grad, of those outputs that may have gradients; None for each input if none has."""
+    pairs = [(x, g) for x, g in zip(outputs, along) if _may_have_gradients(x)]
+    return _grad([x for x, _ in pairs], inputs, [g for _, g in pairs], True) if pairs else [None] * len(inputs)
+
+
 def _differentiated(function, argnums, args, kwargs):
     """What function makes of fresh arguments, and those that argnums names."""
     args = list(args)
@@ -43,8 +49,7 @@ def vjp(func, *primals, has_aux=False):
     leaves, form = tree_flatten(tuple(args))
 
     def back(cotangents):
-        pairs = [(x, g) for x, g in zip(outputs, tree_flatten(cotangents)[0]) if _may_have_gradients(x)]
-        found = _grad([x for x, _ in pairs], leaves, [g for _, g in pairs], True) if pairs else [None] * len(leaves)
+        found = _grad_along(outputs, leaves, tree_flatten(cotangents)[0])
         return tree_unflatten([torch.zeros_like(x) if g is None else g for g, x in zip(found, leaves)], form)
     return (value, back, out[1]) if has_aux else (value, back)
 
@@ -56,9 +61,7 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
         value, back, *aux = vjp(func, *primals, has_aux=has_aux)
         outputs, form = tree_flatten(value)
         given = [torch.zeros_like(x).requires_grad_() for x in outputs]
-        pairs = [(g, t) for g, t in zip(tree_flatten(back(tree_unflatten(given, form)))[0], tree_flatten(tuple(tangents))[0])
-                 if _may_have_gradients(g)]
-        found = _grad([g for g, _ in pairs], given, [t for _, t in pairs], True) if pairs else [None] * len(given)
+        found = _grad_along(tree_flatten(back(tree_unflatten(given, form)))[0], given, tree_flatten(tuple(tangents))[0])
     finally:
         set_grad_mode(before)
     along = tree_unflatten([torch.zeros_like(x) if g is None else g for g, x in zip(found, outputs)], form)
