@@ -97,7 +97,6 @@ static double loads_of_sources(const struct kernel *k) {
 
 /* What a source brings to a span: sectors of memory that one run of its elements lies in. */
 static double run_sectors(const struct kernel *k) {
-    const double SECTOR = 32;
     double bytes = 0, inner = (double)ex_hint(k->ex, k->landing->inner);
     for (value_id v = 0; v < k->values.n; v++)
         if (k->values.at[v].kind == INST_LOAD && k->values.at[v].mask == (MASK_X | MASK_R))

@@ -100,10 +100,13 @@ bool fits_bf16(const struct kernel *k, value_id v) {
            k->schedule->loops->buffers.at[x->buffer].meta.dtype == x->dtype;
 }
 
+bool product_may_be_tf32(const struct kernel *k) {
+    return k->precision == PRECISION_TF32 && k->values.at[k->dot].dtype == DT_F32;
+}
+
 /* Of factors of bf16 a product in bf16 is exact, and faster. */
 bool is_tf32(const struct kernel *k) {
-    return k->precision == PRECISION_TF32 && k->values.at[k->dot].dtype == DT_F32 &&
-           !(fits_bf16(k, k->dot_a) && fits_bf16(k, k->dot_b));
+    return product_may_be_tf32(k) && !(fits_bf16(k, k->dot_a) && fits_bf16(k, k->dot_b));
 }
 
 /* Can tensor maps say where the load's elements lie? Then o has it. */

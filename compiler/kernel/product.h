@@ -315,6 +315,8 @@ bool operand_has_runs(const struct operand *o);
 bool operand_makes_planes(const struct operand *o);
 /* Is it one of integers, both of whose factors fit bytes? */
 bool product_is_of_bytes(const struct kernel *k);
+/* Is it of f32, and was tf32 asked for? */
+bool product_may_be_tf32(const struct kernel *k);
 int stored_planes(const struct operand *o);
 /* Bytes of an operand's tile that one line of shared memory has: 32, 64 or 128. */
 int operand_line(const struct operand *o, int rows, int depth);

@@ -201,10 +201,9 @@ static bool may_be_in_turn(const struct space *s, uint32_t i) {
         if (!s->all.at[j].c.knob[KNOB_pingpong]) others = s->all.at[j].cost;
     if (!s->k->im2col[0][0] && !s->k->im2col[1][0])
         return hides_epilogue(s, &c->c, c->cost, others);
-    const struct value_node *dot = &s->k->values.at[s->k->dot];
     bool columns = im2col_has_taps(s->k->im2col[1][0]);
-    bool tf32 = s->k->precision == PRECISION_TF32 && dot->dtype == DT_F32;
-    if (columns && !tf32 && (s->k->over || epilogue_loads(s->k))) return c->cost * GAIN < others;
+    if (columns && !product_may_be_tf32(s->k) && (s->k->over || epilogue_loads(s->k)))
+        return c->cost * GAIN < others;
     if (!im2col_has_taps(s->k->im2col[0][0])) return false;
     if (c->c.knob[KNOB_m] != ROWS || c->c.knob[KNOB_n] < ROWS) return false;
     if (size_of(s->k, AXIS_N) < c->c.knob[KNOB_n]) return false; /* 1346 us, 966 by 128 x 64 */

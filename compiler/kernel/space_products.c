@@ -59,8 +59,7 @@ static void propose_tile(struct space *s, struct config c, int stages) {
 
 /* Bytes of the factors' elements in shared memory; a line has 128. */
 static int element(const struct space *s) {
-    bool tf32 = s->k->precision == PRECISION_TF32 && s->k->values.at[s->k->dot].dtype == DT_F32;
-    return tf32 ? 4 : product_is_of_bytes(s->k) ? 1 : 2;
+    return product_may_be_tf32(s->k) ? 4 : product_is_of_bytes(s->k) ? 1 : 2;
 }
 
 static bool may_make_planes(const struct kernel *k) {
