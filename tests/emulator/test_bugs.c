@@ -646,6 +646,22 @@ static void test_order(void **state) {
     "}\n"
 #define AWAIT "        if (s) k_await_step(left, 2 * s);\n"
 
+/* Two blocks at a time, which tell each other by a counter, with so many bytes of shared memory. */
+static struct emu_report run_steps(struct fix *f, const char *name, size_t shared, unsigned *left) {
+    struct emu_launch l = {.kernel = name,
+                           .grid = {2},
+                           .threads = {32},
+                           .shared = shared,
+                           .args = (void *[]){&f->x, &f->y, &left},
+                           .n_args = 3,
+                           .roles = (enum emu_role[]){EMU_IN, EMU_INOUT, EMU_INOUT},
+                           .blocks_communicate = true,
+                           .all_at_work = true};
+    *left = 0;
+    memset(f->y, 0, 256);
+    return emu_check(f->m, &l);
+}
+
 static void test_steps(void **state) {
     static const struct {
         const char *name;
@@ -659,17 +675,7 @@ static void test_steps(void **state) {
     struct fix f = begin(text, names, 3);
     unsigned *left = emu_alloc(f.e, "left", 4);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        struct emu_launch l = {.kernel = all[i].name,
-                               .grid = {2},
-                               .threads = {32},
-                               .args = (void *[]){&f.x, &f.y, &left},
-                               .n_args = 3,
-                               .roles = (enum emu_role[]){EMU_IN, EMU_INOUT, EMU_INOUT},
-                               .blocks_communicate = true,
-                               .all_at_work = true};
-        *left = 0;
-        memset(f.y, 0, 256);
-        struct emu_report r = emu_check(f.m, &l);
+        struct emu_report r = run_steps(&f, all[i].name, 0, left);
         if (r.kind != all[i].kind && r.kind != all[i].or_kind)
             fail_msg("%s: %s", all[i].name, r.message);
         assert_true(!r.ok || *left == 0);
@@ -713,18 +719,7 @@ static void test_looks(void **state) {
     struct fix f = begin(text, names, 2);
     unsigned *left = emu_alloc(f.e, "left", 4);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        struct emu_launch l = {.kernel = all[i].name,
-                               .grid = {2},
-                               .threads = {32},
-                               .shared = 64,
-                               .args = (void *[]){&f.x, &f.y, &left},
-                               .n_args = 3,
-                               .roles = (enum emu_role[]){EMU_IN, EMU_INOUT, EMU_INOUT},
-                               .blocks_communicate = true,
-                               .all_at_work = true};
-        *left = 0;
-        memset(f.y, 0, 256);
-        struct emu_report r = emu_check(f.m, &l);
+        struct emu_report r = run_steps(&f, all[i].name, 64, left);
         if (r.kind != all[i].kind && r.kind != all[i].or_kind)
             fail_msg("%s: %s", all[i].name, r.message);
         for (int e = 0; r.ok && e < 16; e++) /* what was no number in step 2 is there, too */
