@@ -65,7 +65,7 @@ all: $(BUILD)/warpsmith ## build the warpsmith command
 bench_file = $(if $(filter %.py,$(WORKLOAD)),$(WORKLOAD),workloads/$(WORKLOAD).py)
 bench: $(BUILD)/warpsmith ## tune and time: WORKLOAD=softmax [DEVICE=cuda:0|cpu] [DTYPE=bf16] [PRECISION=strict|f32|tf32] [D="dim=8192 rows=4"] [MODE=fwd|bwd|train]
 	@$(if $(WORKLOAD),,echo 'which workload? make bench WORKLOAD=NAME, with NAME one of:' \
-	    $(sort $(basename $(notdir $(wildcard workloads/*.py)))) >&2; exit 2)
+	    $(sort $(patsubst workloads/%.py,%,$(wildcard workloads/*.py workloads/*/*.py))) >&2; exit 2)
 	@$< bench $(bench_file) $(DEVICE:%=--device %) $(DTYPE:%=--dtype %) $(PRECISION:%=--precision %) $(D:%=-D %) $(MODE:%=--mode %) $(ARGS)
 
 report: $(BUILD)/warpsmith ## tables, figures and HTML from the results so far

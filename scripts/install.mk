@@ -8,7 +8,7 @@
 # DESTDIR stands before every path. `make uninstall` removes just these files, and folders that are empty then.
 
 VERSION   = $(shell sed -n 's/^\#define WS_VERSION "\(.*\)"/\1/p' tuner/version.h)
-WORKLOADS = $(wildcard workloads/*.py)
+WORKLOADS = $(wildcard workloads/*.py workloads/*/*.py)
 SCRIPTS   = $(wildcard scripts/slurm/*.sh) $(addprefix scripts/,nightly.sh check_torch.sh script_head.sh \
             torch_peer.py torch_workload.py torch_check.py torch_flex.py)
 DATA      = reports/columns.def scripts/suite.csv

@@ -307,16 +307,19 @@ static struct texts workload_folders(struct arena *a) {
 }
 
 /* The file that is called `name`: "softmax" is workloads/softmax.py, unless there is a file
- * softmax. */
+ * softmax, and "models/gpt2" is workloads/models/gpt2.py. */
 static enum ws_status find_workload(const char *name, const char **file, struct diag *d) {
     struct arena *a = d->arena;
     if (is_file(*file = name)) return WS_OK;
     const char *slash = strrchr(name, '/'), *suffix = strstr(name, ".py") ? "" : ".py";
     struct texts folders = workload_folders(a), known = {0};
-    for (int i = 0; i < folders.n && !slash; i++)
+    for (int i = 0; i < folders.n; i++)
         if (is_file(*file = arena_printf(a, "%s/%s%s", folders.at[i], name, suffix))) return WS_OK;
     const char *folder = slash ? arena_strndup(a, name, (size_t)(slash - name)) : NULL;
+    const char *within = folder;
     if (folder) known = folder_list(a, folder, ".py");
+    for (int i = 0; i < folders.n && within && !known.n; i++)
+        known = folder_list(a, folder = arena_printf(a, "%s/%s", folders.at[i], within), ".py");
     for (int i = 0; i < folders.n && !known.n; i++)
         known = folder_list(a, folder = folders.at[i], ".py");
     if (!known.n) return diag_fail(d, WS_USAGE, "no workload '%s'", name);

@@ -42,6 +42,8 @@ expect 2 'history what\? There are: import' history
 expect 2 'which CSV\?' history import
 expect 2 "cannot open 'none.csv'" history import none.csv --results .
 expect 2 "cannot open 'none.txt'" history import none.csv --results . --map none.txt
+expect 2 "no workload 'models/gtp2'; did you mean 'gpt2.py'\? .*workloads/models has: dlrm.py" explain models/gtp2
+"$WARPSMITH" explain models/dlrm -D rows=50 -D batch=4 >out && grep -q 'Graph Count: 1' out && passed=$((passed + 1)) || { cat out; failed=$((failed + 1)); }
 for command in bench run explain compile; do
     expect 2 'which (FILE|WORKLOAD)\?' "$command"
     expect 2 "no workload 'known/sofmax.py'; did you mean 'softmax.py'\? known has: rmsnorm.py, softmax.py" "$command" known/sofmax.py
