@@ -210,6 +210,21 @@ static void make_chains(struct compile *c) {
     if (chains && count_chains(c, g) >= chains) c->graph = g;
 }
 
+/* us that a captured graph's products take, about; infinite if it cannot be lowered. */
+static double products_us(struct graph *g, void *ctx) {
+    struct compile *c = ctx;
+    struct arena *scratch = arena_within(c->arena);
+    double us = 0;
+    g = graph_simplify(graph_decompose_for(graph_simplify(g), c->limits));
+    g = graph_store_reshaped(graph_turn_products(graph_channels_last(g)));
+    struct schedule *s = fuse_anew(c, g, NULL, scratch);
+    if (s) make_ready(s, false);
+    for (uint32_t i = 0; s && i < s->groups.n; i++)
+        if (s->groups.at[i].matmul) us += group_us(s, i, c);
+    arena_free(scratch);
+    return s ? us : INFINITY;
+}
+
 static bool makes_chains(const struct compile *c) {
     return is_by_rule(c) || c->fusion == WS_CHAINED;
 }
@@ -221,8 +236,8 @@ static bool transform(struct compile *c) {
         c->graph = graph_wavefront(c->graph);
     if (c->fusion != WS_EAGER)
         c->graph = graph_totals_first(graph_pools_first(c->graph), TOTALS_PAY);
-    if (c->fusion != WS_EAGER && c->limits->kind == DEVICE_CUDA && c->limits->wgmma)
-        c->graph = graph_simplify(graph_widen_filters(c->graph));
+    if (makes_chains(c) && c->limits->kind == DEVICE_CUDA && c->limits->wgmma)
+        c->graph = graph_simplify(graph_widen_filters(c->graph, products_us, c));
     c->graph = graph_simplify(graph_decompose_for(c->graph, c->limits));
     if (c->fusion != WS_EAGER) { /* eager runs what the user wrote */
         c->graph = graph_views_last(graph_scans_last(graph_extrema_first(c->graph)));

@@ -15,8 +15,9 @@
  * What is multiplied by the zeros has to be finite: an infinity makes NaN of the outputs beside
  * those that it belongs to.
  *
- * Pays where copying is most of it: see takes(). Needs: a captured, simplified graph. Keeps: values,
- * but for roundings: sums have zeros more. */
+ * Pays where copying is most of it: what each way takes says whoever asks for it, of the
+ * convolution alone. Needs: a captured, simplified graph. Keeps: values, but for roundings: sums have
+ * zeros more. */
 #include <math.h>
 
 #include "graph/decompose.h"
@@ -47,8 +48,8 @@ static bool find_dimension(const struct graph *g, const struct node *n, int k, s
 
 static bool find_convolution(const struct graph *g, const struct node *n, struct wide *t) {
     if (n->op != OP_CONVOLUTION || n->meta.dtype != DT_F32) return false;
-    const struct meta *x = &g->nodes.at[n->args[0].node].meta,
-                      *w = &g->nodes.at[n->args[1].node].meta;
+    const struct meta *x = &g->nodes.at[n->args[0].node].meta;
+    const struct meta *w = &g->nodes.at[n->args[1].node].meta;
     t->spatial = (int)arg_number(g, &n->args[9]);
     if (x->dtype != DT_F32 || w->dtype != DT_F32 || n->args[8].i != ex_const(g->ex, 1))
         return false;
@@ -61,56 +62,26 @@ static bool find_convolution(const struct graph *g, const struct node *n, struct
     return true;
 }
 
-/* Taps of a window with so many outputs along each dimension. */
-static double taps_of(const struct wide *t, const int64_t *together) {
+/* Taps of a window, and outputs. */
+static double taps_of(const struct wide *t) {
     double taps = 1;
     for (int k = 0; k < t->spatial; k++)
-        taps *= (double)(t->taps[k] + t->stride[k] * (together[k] - 1));
+        taps *= (double)(t->taps[k] + t->stride[k] * (t->together[k] - 1));
     return taps;
 }
 
-static int64_t outputs_of(const struct wide *t, const int64_t *together) {
+static int64_t outputs_of(const struct wide *t) {
     int64_t outputs = 1;
-    for (int k = 0; k < t->spatial; k++) outputs *= together[k];
+    for (int k = 0; k < t->spatial; k++) outputs *= t->together[k];
     return outputs;
 }
 
-/* What an output takes, in the time that its share of a tap takes to be copied: an H200's L2 hands
- * out 5.4 TB/s, in which time f32 is multiplied by 74 filters, TF32 by 148. Both go on at a time,
- * and the longer one counts for most. */
-static double takes(const struct wide *t, const int64_t *together, enum precision precision) {
-    double each = precision == PRECISION_TF32 ? 148 : 74, taps = taps_of(t, together);
-    return hypot(taps / (double)outputs_of(t, together), taps * (double)t->filters / each);
-}
-
-/* Is a result of so many columns along dimension k and those behind it faster? */
-static void try_together(struct wide *t, int k, int64_t *together, enum precision precision,
-                         double *least) {
-    if (k == t->spatial) {
-        double all = takes(t, together, precision);
-        if (all >= *least) return;
-        *least = all;
-        memcpy(t->together, together, sizeof t->together);
-        return;
-    }
-    for (int64_t n = 1; n <= MOST_TOGETHER; n++) {
-        together[k] = n;
-        bool fits = outputs_of(t, together) * t->filters <= MOST_COLUMNS || n == 1;
-        if (fits && t->size[k] % n == 0) try_together(t, k + 1, together, precision, least);
-    }
-    together[k] = 1;
-}
-
-static bool pays(const struct graph *g, const struct node *n, struct wide *t) {
-    const double LESS = 0.75, LEAST = 0x1p32; /* of the time; multiplications */
-    const int64_t CHANNELS = 16;              /* of fewer, tiles are made of the input as it lies */
-    int64_t alone[MOST_SPATIAL] = {1, 1, 1};
-    double outputs = (double)ex_hint(g->ex, meta_numel(g->ex, &n->meta));
-    if (t->channels < CHANNELS || t->filters * 2 > MOST_COLUMNS) return false;
-    if (outputs * taps_of(t, alone) * (double)t->channels < LEAST) return false;
-    double least = LESS * takes(t, alone, g->convolutions);
-    try_together(t, 0, alone, g->convolutions, &least);
-    return outputs_of(t, t->together) > 1;
+/* Pairs of f16 are as exact as f32 from a depth of 512 on (kernel/matrix.c), of terms that count. */
+static bool may_be_wide(const struct wide *t, enum precision precision) {
+    enum { OF_PAIRS = 512 };
+    double depth = (double)t->channels, all = depth * taps_of(t);
+    for (int k = 0; k < t->spatial; k++) depth *= (double)t->taps[k];
+    return precision == PRECISION_TF32 || depth >= OF_PAIRS || all < OF_PAIRS;
 }
 
 /* ---- what is made of it ---------------------------------------------------------------------- */
@@ -174,21 +145,101 @@ static node_id convolve_widely(struct build *b, const struct node *n, const stru
     return binary(b, OP_ADD, y, reshape(b, map[n->args[2].node], &column));
 }
 
-struct graph *graph_widen_filters(struct graph *g) {
+/* ---- whether it pays ------------------------------------------------------------------------- */
+
+/* A way to have the convolution, and what an output takes so, in the time that its share of a tap
+ * takes to be copied: an H200's L2 hands out 5.4 TB/s, in which time f32 is multiplied by 74
+ * filters, TF32 by 148. Both go on at a time, and the longer one counts for most. */
+struct way {
+    int64_t together[MOST_SPATIAL];
+    double takes;
+};
+
+enum { MOST_WAYS = 3 };
+
+struct ways {
+    struct way best[MOST_WAYS]; /* those that take least, first */
+    int n;
+};
+
+static double takes(const struct wide *t, enum precision precision) {
+    double each = precision == PRECISION_TF32 ? 148 : 74, taps = taps_of(t);
+    return hypot(taps / (double)outputs_of(t), taps * (double)t->filters / each);
+}
+
+static void keep_way(struct ways *w, const struct wide *t, double takes) {
+    int at = w->n < MOST_WAYS ? w->n++ : MOST_WAYS;
+    for (; at > 0 && w->best[at - 1].takes > takes; at--)
+        if (at < MOST_WAYS) w->best[at] = w->best[at - 1];
+    if (at == MOST_WAYS) return;
+    w->best[at].takes = takes;
+    memcpy(w->best[at].together, t->together, sizeof t->together);
+}
+
+/* Those with so many outputs along dimension k and those behind it that take less than `most`. */
+static void find_ways(struct wide *t, int k, enum precision precision, double most,
+                      struct ways *w) {
+    if (k == t->spatial) {
+        double all = takes(t, precision);
+        if (all < most && may_be_wide(t, precision)) keep_way(w, t, all);
+        return;
+    }
+    for (int64_t n = 1; n <= MOST_TOGETHER; n++) {
+        t->together[k] = n;
+        bool fits = outputs_of(t) * t->filters <= MOST_COLUMNS || n == 1;
+        if (fits && t->size[k] % n == 0) find_ways(t, k + 1, precision, most, w);
+    }
+    t->together[k] = 1;
+}
+
+/* Convolution n of g by itself, or t's way of it. */
+static struct graph *alone(const struct graph *g, node_id n, const struct wide *t) {
+    struct graph *a = graph_like(g);
+    node_id c = graph_copy_alone(a, g, n);
+    if (t) {
+        struct build b = {.g = a, .where = g->nodes.at[n].where};
+        struct node copy = a->nodes.at[c];
+        node_id *map = NEW_ARRAY(a->arena, node_id, a->nodes.n);
+        for (node_id i = 0; i < a->nodes.n; i++) map[i] = i;
+        c = convolve_widely(&b, &copy, t, map);
+    }
+    vec_push(a->arena, &a->outputs, c);
+    return graph_prune(a);
+}
+
+/* Has convolution n a way that takes much less? Then t is of that. */
+static bool pays(const struct graph *g, node_id n, graph_us_fn *us, void *ctx, struct wide *t) {
+    const double LESS = 0.85, LEAST = 0x1p32; /* of the time; multiplications */
+    struct ways w = {0};
+    const struct meta *m = &g->nodes.at[n].meta;
+    if (!find_convolution(g, &g->nodes.at[n], t) || 2 * t->filters > MOST_COLUMNS) return false;
+    double outputs = (double)ex_hint(g->ex, meta_numel(g->ex, m));
+    if (outputs * taps_of(t) * (double)t->channels < LEAST) return false;
+    find_ways(t, 0, g->convolutions, takes(t, g->convolutions), &w);
+    if (!w.n) return false;
+    double least = LESS * us(alone(g, n, NULL), ctx);
+    int best = MOST_WAYS;
+    for (int i = 0; i < w.n; i++) {
+        memcpy(t->together, w.best[i].together, sizeof t->together);
+        double all = us(alone(g, n, t), ctx);
+        if (all < least) least = all, best = i;
+    }
+    if (best < MOST_WAYS) memcpy(t->together, w.best[best].together, sizeof t->together);
+    return best < MOST_WAYS;
+}
+
+struct graph *graph_widen_filters(struct graph *g, graph_us_fn *us, void *ctx) {
     uint32_t n = g->nodes.n;
-    struct graph *to = NULL;
-    node_id *map = NEW_ARRAY(g->arena, node_id, n);
-    bool any = false;
-    struct wide t;
-    for (node_id i = 0; i < n && !any; i++)
-        any = find_convolution(g, &g->nodes.at[i], &t) && pays(g, &g->nodes.at[i], &t);
+    struct wide *wide = NEW_ARRAY(g->arena, struct wide, n);
+    bool *pay = NEW_ARRAY(g->arena, bool, n), any = false;
+    for (node_id i = 0; i < n; i++) any |= pay[i] = pays(g, i, us, ctx, &wide[i]);
     if (!any) return g;
-    to = graph_like(g);
+    struct graph *to = graph_like(g);
+    node_id *map = NEW_ARRAY(g->arena, node_id, n);
     for (node_id i = 0; i < n; i++) {
-        const struct node *x = &g->nodes.at[i];
-        struct build b = {.g = to, .where = x->where};
-        bool wide = find_convolution(g, x, &t) && pays(g, x, &t);
-        map[i] = wide ? convolve_widely(&b, x, &t, map) : graph_copy(to, g, i, map);
+        struct build b = {.g = to, .where = g->nodes.at[i].where};
+        map[i] = pay[i] ? convolve_widely(&b, &g->nodes.at[i], &wide[i], map)
+                        : graph_copy(to, g, i, map);
     }
     for (uint32_t i = 0; i < g->outputs.n; i++)
         vec_push(to->arena, &to->outputs, map[g->outputs.at[i]]);
