@@ -237,7 +237,8 @@ static bool transform(struct compile *c) {
     if (c->fusion != WS_EAGER)
         c->graph = graph_totals_first(graph_pools_first(c->graph), TOTALS_PAY);
     if (makes_chains(c) && c->limits->kind == DEVICE_CUDA && c->limits->wgmma)
-        c->graph = graph_simplify(graph_widen_filters(c->graph, products_us, c));
+        c->graph = graph_simplify(
+            graph_widen_filters(c->graph, WIDE_FILTERS_PAY, products_us, c));
     c->graph = graph_simplify(graph_decompose_for(c->graph, c->limits));
     if (c->fusion != WS_EAGER) { /* eager runs what the user wrote */
         c->graph = graph_views_last(graph_scans_last(graph_extrema_first(c->graph)));

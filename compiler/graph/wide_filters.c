@@ -208,13 +208,14 @@ static struct graph *alone(const struct graph *g, node_id n, const struct wide *
 }
 
 /* Has convolution n a way that takes much less? Then t is of that. */
-static bool pays(const struct graph *g, node_id n, graph_us_fn *us, void *ctx, struct wide *t) {
-    const double LESS = 0.85, LEAST = 0x1p32; /* of the time; multiplications */
+static bool pays(const struct graph *g, node_id n, double least_work, graph_us_fn *us, void *ctx,
+                 struct wide *t) {
+    const double LESS = 0.85; /* of the time */
     struct ways w = {0};
     const struct meta *m = &g->nodes.at[n].meta;
     if (!find_convolution(g, &g->nodes.at[n], t) || 2 * t->filters > MOST_COLUMNS) return false;
     double outputs = (double)ex_hint(g->ex, meta_numel(g->ex, m));
-    if (outputs * taps_of(t) * (double)t->channels < LEAST) return false;
+    if (outputs * taps_of(t) * (double)t->channels < least_work) return false;
     find_ways(t, 0, g->convolutions, takes(t, g->convolutions), &w);
     if (!w.n) return false;
     double least = LESS * us(alone(g, n, NULL), ctx);
@@ -228,11 +229,11 @@ static bool pays(const struct graph *g, node_id n, graph_us_fn *us, void *ctx, s
     return best < MOST_WAYS;
 }
 
-struct graph *graph_widen_filters(struct graph *g, graph_us_fn *us, void *ctx) {
+struct graph *graph_widen_filters(struct graph *g, double least, graph_us_fn *us, void *ctx) {
     uint32_t n = g->nodes.n;
     struct wide *wide = NEW_ARRAY(g->arena, struct wide, n);
     bool *pay = NEW_ARRAY(g->arena, bool, n), any = false;
-    for (node_id i = 0; i < n; i++) any |= pay[i] = pays(g, i, us, ctx, &wide[i]);
+    for (node_id i = 0; i < n; i++) any |= pay[i] = pays(g, i, least, us, ctx, &wide[i]);
     if (!any) return g;
     struct graph *to = graph_like(g);
     node_id *map = NEW_ARRAY(g->arena, node_id, n);
