@@ -78,6 +78,17 @@ static int most_warps(const struct kernel *k) {
     return k->limits->max_threads_block / k->limits->warp;
 }
 
+/* Blocks of a row that is kept: as many as a cluster has, or, of rows that it could hardly hold, so
+ * many more that each has 16 KB at least. */
+static int most_of_row(const struct kernel *k) {
+    enum { LEAST = 16 << 10, MOST = 256, HARDLY = 48 << 10 };
+    int c = k->limits->max_cluster;
+    int64_t bytes = size_of(k, AXIS_R) * 4;
+    if (k->kind != KERNEL_REDUCE || c == 1 || bytes / c <= HARDLY) return c;
+    while (c < MOST && bytes / (2 * c) >= LEAST) c *= 2;
+    return c;
+}
+
 /* Reductions along contiguous columns: t1 threads a row, x rows a block. Threads idle only where
  * there are neither columns nor rows enough for one warp. */
 void propose_columns(struct space *s) {
@@ -97,7 +108,7 @@ void propose_columns(struct space *s) {
                 propose(s, CONFIG(K(x, x), K(r, row), K(warps, warps), K(vec, vec), K(keep, 1)));
                 if (k->whole_rows)
                     propose(s, CONFIG(K(x, x), K(r, row), K(warps, warps), K(vec, vec)));
-                for (int c = 2; c <= k->limits->max_cluster && nr >= LONG_ROW; c *= 2)
+                for (int c = 2; c <= most_of_row(k) && nr >= LONG_ROW; c *= 2)
                     propose(s, CONFIG(K(x, x), K(r, (int)round_up((nr + c - 1) / c, step)),
                                       K(warps, warps), K(vec, vec), K(keep, 1), K(cluster, c)));
                 /* a thread has all of its part of a row under way, which is little: of more rows */
@@ -114,7 +125,7 @@ void propose_columns(struct space *s) {
                     if (k->kind == KERNEL_SCAN && nx / x < 4 * (int64_t)k->limits->units)
                         propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec),
                                           K(look_back, 1)));
-                    for (int c = 1; c <= k->limits->max_cluster && shared && u <= 2; c *= 2)
+                    for (int c = 1; c <= most_of_row(k) && shared && u <= 2; c *= 2)
                         for (int online = 0; online <= 1; online++)
                             propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec),
                                               K(keep, 2), K(cluster, c > 1 ? c : 0),
