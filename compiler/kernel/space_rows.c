@@ -83,7 +83,7 @@ static int most_warps(const struct kernel *k) {
 static int most_of_row(const struct kernel *k) {
     enum { LEAST = 16 << 10, MOST = 256, HARDLY = 48 << 10 };
     int c = k->limits->max_cluster;
-    int64_t bytes = size_of(k, AXIS_R) * 4;
+    int64_t bytes = (int64_t)(k->bytes_read / (double)size_of(k, AXIS_X));
     if (k->kind != KERNEL_REDUCE || c == 1 || bytes / c <= HARDLY) return c;
     while (c < MOST && bytes / (2 * c) >= LEAST) c *= 2;
     return c;
