@@ -210,13 +210,13 @@ static struct graph *alone(const struct graph *g, node_id n, const struct wide *
 /* Has convolution n a way that takes much less? Then t is of that. */
 static bool pays(const struct graph *g, node_id n, double least_work, graph_us_fn *us, void *ctx,
                  struct wide *t) {
-    const double LESS = 0.85; /* of the time */
+    const double LESS = 0.9, ROUGHLY = 1.2; /* of the time; of what is worth asking for */
     struct ways w = {0};
     const struct meta *m = &g->nodes.at[n].meta;
     if (!find_convolution(g, &g->nodes.at[n], t) || 2 * t->filters > MOST_COLUMNS) return false;
     double outputs = (double)ex_hint(g->ex, meta_numel(g->ex, m));
     if (outputs * taps_of(t) * (double)t->channels < least_work) return false;
-    find_ways(t, 0, g->convolutions, takes(t, g->convolutions), &w);
+    find_ways(t, 0, g->convolutions, ROUGHLY * takes(t, g->convolutions), &w);
     if (!w.n) return false;
     double least = LESS * us(alone(g, n, NULL), ctx);
     int best = MOST_WAYS;
