@@ -249,8 +249,8 @@ static void decompose(struct compile *c) {
 /* The same with outputs as filters, where that takes less by itself, and in all: what sums up the
  * results may not go along with them then. */
 static void decompose_widely(struct compile *c) {
-    struct graph *g = c->graph,
-                 *wide = graph_widen_filters(g, WIDE_FILTERS_PAY, products_us, c), *plain;
+    struct graph *g = c->graph, *wide = graph_widen_filters(g, WIDE_FILTERS_PAY, products_us, c),
+                 *plain;
     decompose(c);
     if (wide == g) return;
     plain = c->graph;

@@ -76,7 +76,8 @@ static int64_t outputs_of(const struct wide *t) {
     return outputs;
 }
 
-/* Pairs of f16 are as exact as f32 from a depth of 512 on (kernel/matrix.c), of terms that count. */
+/* Pairs of f16 are as exact as f32 from a depth of 512 on (kernel/matrix.c), of terms that count.
+ */
 static bool may_be_wide(const struct wide *t, enum precision precision) {
     enum { OF_PAIRS = 512 };
     double depth = (double)t->channels, all = depth * taps_of(t);
@@ -127,13 +128,13 @@ static node_id convolve_widely(struct build *b, const struct node *n, const stru
         padding[k] = ex_const(p, t->padding[k]);
         one[k] = ex_const(p, 1), none[k] = ex_const(p, 0);
     }
-    node_id y = call(b, OP_CONVOLUTION, arg_node(map[n->args[0].node]),
-                     arg_node(wide_filters(b, n, t, map[n->args[1].node])), arg_none(),
-                     arg_ints(b->g, stride, dims), arg_ints(b->g, padding, dims),
-                     arg_ints(b->g, one, dims), arg_bool(false), arg_ints(b->g, none, dims),
-                     n->args[8], n->args[9]);
+    node_id y =
+        call(b, OP_CONVOLUTION, arg_node(map[n->args[0].node]),
+             arg_node(wide_filters(b, n, t, map[n->args[1].node])), arg_none(),
+             arg_ints(b->g, stride, dims), arg_ints(b->g, padding, dims), arg_ints(b->g, one, dims),
+             arg_bool(false), arg_ints(b->g, none, dims), n->args[8], n->args[9]);
     int channels = n->meta.rank - t->spatial - 1;
-    for (int k = t->spatial; k-- > 0;) { /* the last dimension's outputs are the innermost filters */
+    for (int k = t->spatial; k-- > 0;) { /* innermost filters are of the last dimension */
         ex together = ex_const(p, t->together[k]);
         if (t->together[k] == 1) continue;
         y = split_dim(b, y, channels, ex_div(p, meta_of(b, y)->size[channels], together), together);

@@ -90,9 +90,9 @@ static int most_of_row(const struct kernel *k) {
 }
 
 /* Parts of a row whose begins lie no power of two apart, where those of `split` parts, steps of r
- * each, do and are long: blocks that go along two tensors so, a step at a time, at once, may all ask
- * the same part of memory. Huber's loss of two f32[32768, 32768] takes an H200 1838 us by 2115 parts
- * of 31 steps, and by 2048 of 2 MB in some processes as long, in others 2120. 0: others. */
+ * each, do and are long: blocks that go along two tensors so, a step at a time, at once, may all
+ * ask the same part of memory. Huber's loss of two f32[32768, 32768] takes an H200 1838 us by 2185
+ * parts of 30 steps, and by 2048 of 2 MB in some processes as long, in others 2120. 0: others. */
 static int odd_parts(const struct kernel *k, int r, int split) {
     enum { LONG = 512 << 10, FEW = 32 };
     int64_t steps = ceil_div(size_of(k, AXIS_R), r), each = ceil_div(steps, split);

@@ -397,15 +397,16 @@ static bool reads_product(struct fuser *f, uint32_t g) {
     return any;
 }
 
-/* Do blocks of more multiprocessors than a cluster has keep a row, which memory runs along, and meet
- * in memory? That takes longer than to read it again from the L2, if that holds all rows. */
+/* Do blocks of more multiprocessors than a cluster has keep a row, which memory runs along, and
+ * meet in memory? That takes longer than to read it again from the L2, if that holds all rows. */
 static bool may_meet(struct fuser *f, const struct merge *m, const struct group *H) {
     uint32_t reduces = group_at(f, m->host)->n_r ? m->host : m->guest;
     const struct group *G = group_at(f, reduces);
     int64_t bytes = axes_numel(f->l, H->r, H->n_r) * 4,
             all = sat_mul(axes_numel(f->l, H->x, H->n_x - H->n_arms), bytes);
     bool along = bytes_along(f, reduces, G->r, G->n_r) > bytes_along(f, reduces, G->x, G->n_x);
-    return along && !H->scan && !reads_product(f, reduces) && bytes <= device_met_bytes(f->limits) && all > f->limits->l2_bytes;
+    return along && !H->scan && !reads_product(f, reduces) &&
+           bytes <= device_met_bytes(f->limits) && all > f->limits->l2_bytes;
 }
 
 /* With few, long rows a reduction is split over blocks, or most of the device idles. It can be

@@ -57,8 +57,7 @@ static void becomes(const char *body, int64_t filters) {
 static void test_plain(void **state) {
     becomes("%c = convolution(%x, %w, %b, padding=[2, 3])\n return %c\n", 4 * 3 * 8);
     becomes("%c = convolution(%x, %w, None, padding=[2, 1])\n return %c\n", 4 * 3 * 4);
-    becomes("%c = convolution(%x, %w, %b, stride=[2, 1], padding=[3, 3])\n return %c\n",
-            4 * 2 * 8);
+    becomes("%c = convolution(%x, %w, %b, stride=[2, 1], padding=[3, 3])\n return %c\n", 4 * 2 * 8);
     becomes("%c = convolution(%l, %k, %b, padding=[4], spatial=1)\n return %c\n", 4 * 8);
     becomes("%c = convolution(%o, %k, %b, padding=[4], spatial=1)\n return %c\n", 4 * 8);
 }
@@ -71,7 +70,8 @@ static void test_transposed(void **state) {
 }
 
 static void test_stays(void **state) {
-    becomes("%c = convolution(%x, %w, %b, dilation=[1, 1], padding=[1, 3])\n return %c\n", 4 * 7 * 4);
+    becomes("%c = convolution(%x, %w, %b, dilation=[1, 1], padding=[1, 3])\n return %c\n",
+            4 * 7 * 4);
     becomes("%c = convolution(%x, %w, %b, padding=[2, 3], dilation=[2, 1])\n return %c\n", 4);
     becomes("%c = convolution(%x, %g, None, padding=[2, 3], groups=2)\n return %c\n", 4);
     becomes("%c = convolution(%x, %t, None, stride=[2], transposed=True)\n return %c\n", 4);
@@ -80,7 +80,7 @@ static void test_stays(void **state) {
     becomes("%c = convolution(%h, %q, None, padding=[2, 3])\n return %c\n", 4);
 }
 
-/* Of a depth of 240, zeros do not make one of 512, from which on pairs of f16 are as exact as f32. */
+/* Of a depth of 240 zeros make none of 512, from which on pairs of f16 are as exact as f32. */
 static void test_depth_counts(void **state) {
     becomes("%c = convolution(%x, %t, None, padding=[1, 2], transposed=True)\n return %c\n",
             4 * 3 * 2);
@@ -100,8 +100,8 @@ static void test_is_asked(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain),        cmocka_unit_test(test_transposed),
-        cmocka_unit_test(test_stays),        cmocka_unit_test(test_depth_counts),
+        cmocka_unit_test(test_plain),    cmocka_unit_test(test_transposed),
+        cmocka_unit_test(test_stays),    cmocka_unit_test(test_depth_counts),
         cmocka_unit_test(test_is_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
