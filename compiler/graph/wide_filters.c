@@ -8,7 +8,9 @@
  * Output 2*o + q reads from element 2*o on what tap t - q multiplies, and zeros beyond its taps. A
  * product on matrix units copies each window tap by tap, from the image that all windows share: of
  * few filters that takes longer than to multiply. Windows of two outputs are 8 taps for 2 * 7, in
- * tiles of twice as many columns, of which a seventh are zeros.
+ * tiles of twice as many columns, of which an eighth are zeros: 32 channels, 3 x 5 x 7, in 16
+ * filters take an H200 1823 us, in 96 for 2 x 3 outputs 646; 3 x 7 in 32 filters 2152, in 128 for
+ * four 1418; 48, 3 x 3 x 3, in 48 filters 3439, in 96 2004.
  *
  * A transposed convolution without strides is one whose taps run the other way.
  *
@@ -16,8 +18,7 @@
  * those that it belongs to.
  *
  * Pays where copying is most of it: what each way takes says whoever asks for it, of the
- * convolution alone. Needs: a captured, simplified graph. Keeps: values, but for roundings: sums have
- * zeros more. */
+ * convolution alone. Needs: a captured, simplified graph. Keeps: values, but for roundings. */
 #include <math.h>
 
 #include "graph/decompose.h"
