@@ -210,8 +210,8 @@ static void make_chains(struct compile *c) {
     if (chains && count_chains(c, g) >= chains) c->graph = g;
 }
 
-/* us that the kernels of a graph take in each call, about, or those of products alone; infinite if it
- * cannot be lowered. */
+/* us that the kernels of a graph take in each call, about, or those of products alone; infinite if
+ * it cannot be lowered. */
 static double graph_us(struct compile *c, const struct graph *g, bool products) {
     struct arena *scratch = arena_within(c->arena);
     double us = 0;
