@@ -496,7 +496,7 @@ static const struct {
      "x=1 r=256 warps=2 vec=4 keep=1 cluster=64"},
     {"graph(%x: f32[3, 16384]) {\n %v = var(%x, 1)\n %m = mean(%x, 1, True)\n"
      " %y = sub(%x, %m)\n return %y, %v\n}\n",
-     "x=4 r=64 warps=4 rows=2 vec=1 cluster=64"},
+     "x=4 r=64 warps=2 rows=2 vec=1 cluster=64"},
     {"graph(%x: bf16[2, 4101]) {\n %f = float(%x)\n %a = layer_norm(%f, [4101])\n return %a\n}\n",
      "x=1 r=128 warps=1 vec=4 keep=2 online=1 cluster=32"},
     {"graph(%x: f64[2, 4096]) {\n %s = sum(%x, 1)\n %m = amax(%x, 1)\n return %m, %s\n}\n",
