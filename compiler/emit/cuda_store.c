@@ -7,8 +7,8 @@
  *     k_store<k_f32, 4, 0>(p1 + (x * 4096 + r), w0);
  *
  * Where rows begin anywhere, a thread's elements would be stored one by one, 16 bytes from its
- * neighbour's: a quarter of each sector at a time. The lanes of a warp, which have a run of the row,
- * exchange them in shared memory, and store 128 bytes of it at a time:
+ * neighbour's: a quarter of each sector at a time. The lanes of a warp, which have a run of the
+ * row, exchange them in shared memory, and store 128 bytes of it at a time:
  *
  *     k_store_run<k_f32, 4>(p1 + (x * 511 + r), o0, (k_f32 *)k_smem + tid / 32 * 128, nr - r0); */
 #include "emit/cuda_rows.h"
