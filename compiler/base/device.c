@@ -76,10 +76,6 @@ int64_t device_kept_bytes(const struct device_limits *d, bool rows_inner) {
     return (registers > shared ? registers : shared) * d->max_cluster;
 }
 
-int64_t device_met_bytes(const struct device_limits *d) {
-    return d->kind == DEVICE_CUDA && d->max_cluster > 1 ? registers_kept(d) * d->units : 0;
-}
-
 bool device_rows_fill(const struct device_limits *d, int64_t rows, int64_t row_bytes,
                       bool rows_inner) {
     /* f32 of a sector, or of a CPU's vector */

@@ -61,8 +61,6 @@ bool device_rows_fill(const struct device_limits *d, int64_t rows, int64_t row_b
 /* Bytes of a row that a cluster can keep: in half of its registers, or in shared memory, if these
  * are neighbours. */
 int64_t device_kept_bytes(const struct device_limits *d, bool rows_inner);
-/* The same of all multiprocessors, whose blocks meet in memory. */
-int64_t device_met_bytes(const struct device_limits *d);
 /* Are rows of so many columns better reduced by a kernel of their own than by one that goes along
  * them again with what they came to? If they are long and do not fill the device; and where a
  * cluster hardly keeps the rows of a sector, 25,088 pixels of eight channels: its blocks wait for

@@ -172,14 +172,11 @@ static void put_combines_together(struct emitter *w, const struct phase *f, int 
     const struct layout *y = w->y;
     int begin = *smem, slots = layout_row_slots(w->k, y);
     bool gives = exchanges(y);
-    enum { WARPS, PARTS, TAKE, BLOCKS };
-    int met = 0;
-    for (int step = WARPS; step <= (y->cluster > 1 ? BLOCKS : PARTS); step++) {
-        if (step == TAKE && !y->meets) continue;
-        *smem = begin, met = w->met;
-        if (step == PARTS && slots) line(w, "__syncthreads();");
-        if (step == PARTS && gives) open_exchange(w, bytes_of(w, f));
-        if (step == BLOCKS) gives ? close_exchange(w) : line(w, "k_cluster_sync();");
+    for (int step = 0; step < (y->cluster > 1 ? 3 : 2); step++) {
+        *smem = begin;
+        if (step == 1 && slots) line(w, "__syncthreads();");
+        if (step == 1 && gives) open_exchange(w, bytes_of(w, f));
+        if (step == 2) gives ? close_exchange(w) : line(w, "k_cluster_sync();");
         open_unrolled(w, "e", y->ex);
         for (uint32_t i = 0; i < f->reduce.n; i++) {
             value_id v = f->reduce.at[i];
@@ -188,28 +185,23 @@ static void put_combines_together(struct emitter *w, const struct phase *f, int 
                 own = (*smem + slots * y->ex * size + 15) / 16 * 16;
             const char *blocks = exchange_slots(w, t, own);
             w->where[v] = ARRAY;
-            if (step <= PARTS)
+            if (step < 2)
                 line(w, "a%u[e] = k_reduce_%s<%s, %d>(a%u[e], (%s *)(k_smem + %d) + e * %d);", v,
                      step ? "parts" : "warps", op, y->t1, v, t, *smem, slots);
-            if (step == PARTS && gives)
-                put_give(w, arena_printf(w->arena, "a%u[e]", v), blocks, met);
-            if (step == TAKE) take_up(w, blocks, met);
-            if (step == BLOCKS && gives)
-                line(w, "a%u[e] = k_reduce_%s<%s, %d>(%s);", v, y->meets ? "met" : "slots", op,
-                     y->cluster, blocks);
-            if (step == PARTS && !gives && y->cluster > 1)
+            if (step == 1 && gives) put_give(w, arena_printf(w->arena, "a%u[e]", v), blocks);
+            if (step == 2 && gives)
+                line(w, "a%u[e] = k_reduce_slots<%s, %d>(%s);", v, op, y->cluster, blocks);
+            if (step == 1 && !gives && y->cluster > 1)
                 line(w, "if (tr == 0) ((%s *)(k_smem + %d))[e * %d + tx] = a%u[e];", t, own, y->t0,
                      v);
-            if (step == BLOCKS && !gives)
+            if (step == 2 && !gives)
                 line(w, "a%u[e] = k_read_slots<%s, %d>((%s *)(k_smem + %d) + e * %d + tx);", v, op,
                      y->cluster, t, own, y->t0);
-            met += (size + 3) / 4;
             int each = gives ? y->cluster : y->cluster > 1;
             *smem = (own + each * y->t0 * y->ex * size + 15) / 16 * 16;
         }
         close_brace(w);
     }
-    w->met = met;
 }
 
 /* Thread -> warp -> block -> cluster. Each reduction has shared memory of its own, so one barrier

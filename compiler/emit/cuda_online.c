@@ -77,14 +77,11 @@ static void combine_along_row(struct emitter *w, const struct phase *f, value_id
     *smem = (*smem + 15) / 16 * 16;
     if (exchanges(y)) {
         const char *blocks = exchange_slots(w, t, *smem);
-        put_give(w, "o", blocks, w->met);
-        take_up(w, blocks, w->met);
+        put_give(w, "o", blocks);
         close_brace(w);
         close_exchange(w);
-        w->met += (size * (1 + n) + 3) / 4;
         open_unrolled(w, "e", y->ex);
-        line(w, "const %s o = k_online_%s<%d>(%s);", t, y->meets ? "met" : "slots", y->cluster,
-             blocks);
+        line(w, "const %s o = k_online_slots<%d>(%s);", t, y->cluster, blocks);
         *smem = (*smem + y->cluster * y->t0 * y->ex * size * (1 + n) + 15) / 16 * 16;
     }
     line(w, "a%u[e] = o.max;", max);

@@ -396,8 +396,6 @@ struct ws_launch *open_kernel(struct emitter *w, const char *name, int threads) 
     bool first = name == w->k->entry;
     int blocks = first ? w->p->config.knob[KNOB_blocks] : 0; /* to be on the device together */
     if (first && !blocks) blocks = w->y->fit;
-    if (first && w->y->meets && blocks < layout_met_resident(w->k, w->y))
-        blocks = layout_met_resident(w->k, w->y);
     if (first && !blocks && counts_on_loads(w)) blocks = kernel_blocks_loading(w->k, w->y);
     buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d", threads);
     if (!first)
@@ -445,12 +443,8 @@ static void put_block_position(struct emitter *w) {
         line(w, "(void)tx; (void)tr; (void)nx; (void)r_end; (void)k_smem;");
         return;
     } else if (y->cluster > 1) {
-        if (y->meets) {
-            put_meeting_position(w);
-        } else {
-            line(w, "const k_idx px = (k_idx)blockIdx.x / %d;", y->cluster);
-            line(w, "const int rank = (int)k_cluster_rank();");
-        }
+        line(w, "const k_idx px = (k_idx)blockIdx.x / %d;", y->cluster);
+        line(w, "const int rank = (int)k_cluster_rank();");
         line(w, "const k_idx steps = (nr + %d) / %d;", y->br - 1, y->br);
         line(w, "const k_idx chunk = (steps + %d) / %d * %d;", y->cluster - 1, y->cluster, y->br);
         line(w, "const k_idx %s = rank * chunk;", y->one_read ? "base" : "r_begin");
@@ -479,7 +473,6 @@ void emit_cuda_rows(struct emitter *w) {
     l->grid[0] = w->p->grid;
     l->smem = w->y->smem;
     l->cluster = layout_cluster(w->y);
-    l->meets = w->y->meets;
     put_block_position(w);
     if (w->k->of_vector) {
         put_prefetches(w);
@@ -514,7 +507,6 @@ void emit_cuda_rows(struct emitter *w) {
         put_phase(w, i, &smem);
         if (reads_blocks && !w->y->blocks && i + 1 == last) line(w, "k_cluster_arrive();");
         if (w->y->look_back && i + 1 == last) arrive_look_back(w);
-        if (w->y->meets && i + 1 == last) arrive_meeting(w);
     }
     if (tiles) close_brace(w);
     if (tiles) settle_carried(w, &smem);
@@ -523,7 +515,6 @@ void emit_cuda_rows(struct emitter *w) {
     if (w->y->last_block) put_last_block(w);
     if (w->y->split == 1) put_row_stores(w);
     if (w->y->look_back) end_look_back(w);
-    if (w->y->meets) end_meeting(w);
     if (w->y->blocks) close_block_rows(w);
     if (reads_blocks)
         line(w, "k_cluster_wait(); /* no block may end while another reads its shared memory */");

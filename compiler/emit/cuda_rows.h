@@ -80,18 +80,12 @@ void put_part_folds(struct emitter *w, const struct phase *f, int at_once); /* o
 /* cuda_exchange.c: what the blocks of a cluster have of a row, by mbarriers (exchanges):
  * put_mbarriers at the kernel's begin. open_exchange: threads bring so many bytes for each row;
  * put_give, of one row, in a loop over e; close_exchange: the slots, one for each block, are full.
- * Of blocks that meet in memory, take_up stands between these, behind all that is given; `met` are
- * the words of a row before the value's. put_meeting_position: px and rank; arrive_meeting, behind
- * the last exchange, and end_meeting at the end, clear the words. */
+ */
 bool exchanges(const struct layout *y);
 void put_mbarriers(struct emitter *w, int *smem);
 void open_exchange(struct emitter *w, const char *bytes);
 const char *exchange_slots(struct emitter *w, const char *type, int at);
-void put_give(struct emitter *w, const char *value, const char *slots, int met);
-void take_up(struct emitter *w, const char *slots, int met);
-void put_meeting_position(struct emitter *w);
-void arrive_meeting(struct emitter *w);
-void end_meeting(struct emitter *w);
+void put_give(struct emitter *w, const char *value, const char *slots);
 void close_exchange(struct emitter *w);
 
 /* cuda_peel.c: heads and tails of rows. put_row_ends: what the rows of a thread have of them.

@@ -38,8 +38,7 @@ struct emitter {
     uint8_t *forms;          /* C, per value: what c_vector.c has found of it; 0: nothing yet */
     uint8_t *by_lanes;       /* C, per value: and c_lanes.c: 1 yes, 2 no */
     const uint8_t *kept;     /* C, per value: what c_keep.c has found of all; NULL: nothing yet */
-    int exchanges;           /* CUDA: of the blocks that share a row, so far */
-    int met;                 /* CUDA: words of a row that these have left in memory, so far */
+    int exchanges;           /* CUDA: of the cluster's blocks, so far */
     const value_id *carried; /* CUDA: the value that is there for each source; NULL */
     bool by_source;          /* CUDA: each thread is at a source, and x is where that lands */
     bool ends;               /* CUDA: the text at hand is of the heads and tails of rows */

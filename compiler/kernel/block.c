@@ -348,9 +348,6 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
         p->tickets = 2 * 4 + (size_t)(p->phases.at[0].reduce.n * layout_totals(k, y)) *
                                  (size_t)layout_flag_bytes(y);
     }
-    if (y->meets)
-        p->tickets = (size_t)layout_met_counters(k, y) * 4 +
-                     (size_t)(counters * y->bx * y->cluster * layout_met_words(k)) * 8;
     if (k->columns) build_finish(p);
     if (y->sorted) p->workspace += (size_t)layout_sort_bytes(k, y);
     if (y->blocks) p->grid = (int64_t)y->blocks * y->cluster;

@@ -423,13 +423,12 @@ static int element_words(const struct kernel *k, const struct layout *y, int wor
  * not the exchanges of the first clusters, which all start together. */
 static double waits_us(const struct kernel *k, const struct layout *y, double waves,
                        int64_t resident) {
-    const double MET = 1.5;           /* in memory, not in a cluster; not measured */
     double others = (double)resident; /* of a pointwise kernel no warp waits for another */
     if (k->kind == KERNEL_POINTWISE && waves > 1) others *= fmax(1, y->threads / 64.0);
     double us = waves * 1.6 / (others * others);
     if (y->cluster > 1 && y->rows_inner) us += waves * k->levels;
     int rounds = kernel_online_squares(k, y->online) ? k->levels : layout_phase(y, k->levels);
-    double exchanges = 0.6 + 0.4 * rounds + (y->meets ? MET * rounds : 0);
+    double exchanges = 0.6 + 0.4 * rounds;
     if (y->cluster > 1 && !y->rows_inner)
         us += exchanges * (1 + (waves - 1) / sqrt((double)resident));
     return us;

@@ -295,23 +295,7 @@ static const char *check_l2(const struct kernel *k, const struct layout *y, stru
                         knob_name(y->leave_l2 ? KNOB_leave_l2 : KNOB_stay_l2));
 }
 
-int layout_cluster(const struct layout *y) { return y->apart || y->meets ? 1 : y->cluster; }
-
-int layout_met_words(const struct kernel *k) {
-    int words = 0;
-    for (value_id v = 0; v < k->values.n; v++)
-        if (k->values.at[v].kind == INST_REDUCE) words += (reduction_bytes(k, v) + 3) / 4;
-    return words;
-}
-
-int64_t layout_met_counters(const struct kernel *k, const struct layout *y) {
-    enum { OF_LINE = 32 };
-    return round_up(1 + tile_count(kernel_size(k, AXIS_X), y->bx), OF_LINE);
-}
-
-int layout_met_resident(const struct kernel *k, const struct layout *y) {
-    return (y->cluster + k->limits->units - 1) / k->limits->units;
-}
+int layout_cluster(const struct layout *y) { return y->apart ? 1 : y->cluster; }
 
 bool kernel_only_columns(const struct kernel *k) { return k->columns && !reduces_rows(k); }
 
@@ -347,26 +331,11 @@ static const char *check_blocks(const struct kernel *k, const struct config *c, 
     return y->one_read ? NULL : "persistent blocks have keep=1";
 }
 
-enum { MAX_APART = 64, MAX_MEETING = 256 }; /* blocks of a row that need no cluster */
-
-/* Blocks wait for those that have begun before them, and for all others of their row, which are
- * the next to begin: there has to be room for all of a row's. */
-static const char *check_meeting(const struct kernel *k, const struct layout *y, struct arena *a) {
-    const struct device_limits *d = k->limits;
-    int resident = layout_met_resident(k, y);
-    if (k->kind != KERNEL_REDUCE || y->rows_inner || k->columns || y->blocks)
-        return arena_printf(a, "cluster=%d needs reductions along contiguous rows", y->cluster);
-    if (y->t1 < d->warp)
-        return arena_printf(a, "cluster=%d needs a warp for each row, or more", y->cluster);
-    if ((int64_t)y->smem * resident > d->smem_unit || y->threads * resident > d->max_threads_unit)
-        return arena_printf(a, "%d blocks that share a row are not on the device together",
-                            y->cluster);
-    return NULL;
-}
+enum { MAX_APART = 64 }; /* blocks of a row that need no cluster */
 
 static const char *check_cluster(const struct kernel *k, const struct layout *y, struct arena *a) {
     if (y->cluster == 1) return NULL;
-    int most = y->apart ? MAX_APART : y->meets ? MAX_MEETING : k->limits->max_cluster;
+    int most = y->apart ? MAX_APART : k->limits->max_cluster;
     if (!is_power_of_two(y->cluster) || y->cluster > most)
         return arena_printf(a, "cluster=%d; %s has 1 to %d", y->cluster, k->limits->arch, most);
     if (!(reduces_rows(k) || y->apart) || y->split > 1)
@@ -376,7 +345,7 @@ static const char *check_cluster(const struct kernel *k, const struct layout *y,
             return arena_printf(a, "cluster=%d needs reductions of 4 bytes", y->cluster);
     if (y->br * (int64_t)(y->cluster - 1) >= kernel_size(k, AXIS_R))
         return arena_printf(a, "cluster=%d leaves a block without columns", y->cluster);
-    return y->meets ? check_meeting(k, y, a) : NULL;
+    return NULL;
 }
 
 /* On a CPU: a tile of rows stays in a core's caches, so that it is no tile where vectors go along a
@@ -923,8 +892,6 @@ static const char *find_layout(const struct kernel *k, const struct config *c, s
          dot = k->kind == KERNEL_MATMUL || k->kind == KERNEL_CHAINED;
     if (k->kind == KERNEL_PERSISTENT) return persistent_layout(k, c, y, a);
     y->apart = gpu && y->cluster > 1 && kernel_only_columns(k);
-    y->meets = gpu && !dot && !y->apart && k->limits->max_cluster > 1 &&
-               y->cluster > k->limits->max_cluster && y->cluster >= k->limits->warp;
     const char *bad = check_knobs(c, k->kind, a);
     if (bad) return bad;
     if (y->last_block && (y->split == 1 || !gpu)) return "last_block=1 needs split > 1, on a GPU";

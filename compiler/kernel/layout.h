@@ -79,7 +79,6 @@ struct layout {
     bool in_words;   /* last_block, columns inner: blocks leave these in words that have a flag */
     int cluster;     /* blocks that share a row, >= 1: through each other's shared memory, unless */
     bool apart;      /* these need to know nothing of each other: only columns are summed up */
-    bool meets;      /* or are more than a cluster has, and leave what they have in memory */
     int stages;      /* blocks: rows under way, of which all but one are copied to shared memory */
     int kept;        /* tiles of a row that is kept in shared memory; 0: of none */
     int ring;        /* both: from this byte on */
@@ -213,14 +212,8 @@ int kernel_online_squares(const struct kernel *k, int level);
 /* Which phase stores values of this level; the one before has reduced them. */
 int layout_phase(const struct layout *y, int level);
 
-/* Blocks of a cluster, in which the device places them: 1 if those that share a row are apart, or
- * meet in memory. layout_met_words: of what blocks that meet leave of a row, with a flag each, of
- * 8 bytes; layout_met_counters: of 4 bytes, before these. layout_met_resident: blocks of a
- * multiprocessor, at least, so that all that share a row are on the device together. */
+/* Blocks of a cluster, in which the device places them: 1 if those that share a row are apart. */
 int layout_cluster(const struct layout *y);
-int layout_met_words(const struct kernel *k);
-int64_t layout_met_counters(const struct kernel *k, const struct layout *y);
-int layout_met_resident(const struct kernel *k, const struct layout *y);
 /* Are only columns summed up, so that blocks that share rows may be apart? */
 bool kernel_only_columns(const struct kernel *k);
 /* Multiprocessors of which clusters have all blocks: they lie in one group of multiprocessors each,

@@ -78,28 +78,6 @@ static int most_warps(const struct kernel *k) {
     return k->limits->max_threads_block / k->limits->warp;
 }
 
-/* Blocks of a row that is kept: as many as a cluster has, or, of rows that it could hardly hold, so
- * many more that each has 16 KB at least. */
-static int most_of_row(const struct kernel *k) {
-    enum { LEAST = 16 << 10, MOST = 256, HARDLY = 48 << 10 };
-    int c = k->limits->max_cluster;
-    int64_t bytes = (int64_t)(k->bytes_read / (double)size_of(k, AXIS_X));
-    if (k->kind != KERNEL_REDUCE || c == 1 || bytes / c <= HARDLY) return c;
-    while (c < MOST && bytes / (2 * c) >= LEAST) c *= 2;
-    return c;
-}
-
-/* Parts of a row whose begins lie no power of two apart, where those of `split` parts, steps of r
- * each, do and are long: blocks that go along two tensors so, a step at a time, at once, may all
- * ask the same part of memory. Huber's loss of two f32[32768, 32768] takes an H200 1838 us by 2185
- * parts of 30 steps, and by 2048 of 2 MB in some processes as long, in others 2120. 0: others. */
-static int odd_parts(const struct kernel *k, int r, int split) {
-    enum { LONG = 512 << 10, FEW = 32 };
-    int64_t steps = ceil_div(size_of(k, AXIS_R), r), each = ceil_div(steps, split);
-    if (size_of(k, AXIS_X) > FEW || each % 2 || each < 8 || each * r * 4 < LONG) return 0;
-    return (int)ceil_div(steps, each - 1);
-}
-
 /* Reductions along contiguous columns: t1 threads a row, x rows a block. Threads idle only where
  * there are neither columns nor rows enough for one warp. */
 void propose_columns(struct space *s) {
@@ -119,7 +97,7 @@ void propose_columns(struct space *s) {
                 propose(s, CONFIG(K(x, x), K(r, row), K(warps, warps), K(vec, vec), K(keep, 1)));
                 if (k->whole_rows)
                     propose(s, CONFIG(K(x, x), K(r, row), K(warps, warps), K(vec, vec)));
-                for (int c = 2; c <= most_of_row(k) && nr >= LONG_ROW; c *= 2)
+                for (int c = 2; c <= k->limits->max_cluster && nr >= LONG_ROW; c *= 2)
                     propose(s, CONFIG(K(x, x), K(r, (int)round_up((nr + c - 1) / c, step)),
                                       K(warps, warps), K(vec, vec), K(keep, 1), K(cluster, c)));
                 /* a thread has all of its part of a row under way, which is little: of more rows */
@@ -136,7 +114,7 @@ void propose_columns(struct space *s) {
                     if (k->kind == KERNEL_SCAN && nx / x < 4 * (int64_t)k->limits->units)
                         propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec),
                                           K(look_back, 1)));
-                    for (int c = 1; c <= most_of_row(k) && shared && u <= 2; c *= 2)
+                    for (int c = 1; c <= k->limits->max_cluster && shared && u <= 2; c *= 2)
                         for (int online = 0; online <= 1; online++)
                             propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec),
                                               K(keep, 2), K(cluster, c > 1 ? c : 0),
@@ -152,12 +130,10 @@ void propose_columns(struct space *s) {
                                           K(skip_l1, skip), K(online, 1)));
                     int64_t want = 4 * (int64_t)k->limits->units;
                     for (int split = 2; split <= 4096 && nx * split / x <= 4 * want; split *= 2)
-                        for (int i = 0; i < 4 && nx * split / x >= want / 4; i++) {
-                            int odd = odd_parts(k, step * u, split);
+                        for (int i = 0; i < 4 && nx * split / x >= want / 4; i++)
                             propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec),
-                                              K(split, odd ? odd : split), K(skip_l1, i % 2),
+                                              K(split, split), K(skip_l1, i % 2),
                                               K(last_block, i < 2)));
-                        }
                     for (int rows = 2; rows <= 4 && u <= 2 && shares_columns(k); rows *= 2)
                         for (int split = 1; split <= 16 && nx * split / x / rows <= 4 * want;
                              split *= 2)

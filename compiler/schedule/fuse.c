@@ -387,28 +387,6 @@ static bool is_forgotten(struct fuser *f, int64_t rows, int64_t bytes, bool inne
     return bytes * (rows < d->units ? rows : d->units) > d->l2_bytes;
 }
 
-/* Is what group g reads made by a product, whose tiles may reduce it? */
-static bool reads_product(struct fuser *f, uint32_t g) {
-    bool any = group_at(f, g)->matmul;
-    for (uint32_t i = 0; i < f->touched[g].list.n; i++) {
-        uint32_t writer = f->s->writer[f->touched[g].list.at[i].buffer];
-        any |= writer != NO_NEST && nest_at(f, writer)->matmul;
-    }
-    return any;
-}
-
-/* Do blocks of more multiprocessors than a cluster has keep a row, which memory runs along, and
- * meet in memory? That takes longer than to read it again from the L2, if that holds all rows. */
-static bool may_meet(struct fuser *f, const struct merge *m, const struct group *H) {
-    uint32_t reduces = group_at(f, m->host)->n_r ? m->host : m->guest;
-    const struct group *G = group_at(f, reduces);
-    int64_t bytes = axes_numel(f->l, H->r, H->n_r) * 4,
-            all = sat_mul(axes_numel(f->l, H->x, H->n_x - H->n_arms), bytes);
-    bool along = bytes_along(f, reduces, G->r, G->n_r) > bytes_along(f, reduces, G->x, G->n_x);
-    return along && !H->scan && !reads_product(f, reduces) &&
-           bytes <= device_met_bytes(f->limits) && all > f->limits->l2_bytes;
-}
-
 /* With few, long rows a reduction is split over blocks, or most of the device idles. It can be
  * split while its kernel goes along the rows once: what feeds it or stands beside it may join, and
  * what only takes the finished rows; what reads its result per element may not. */
@@ -421,7 +399,7 @@ static const char *too_few_rows(struct fuser *f, const struct merge *m) {
     bool apart = device_rows_apart(f->limits, rows, cols, inner);
     bool forgotten = cols >= DEVICE_LONG_ROW && is_forgotten(f, rows, cols * 4, inner);
     if (!apart && !forgotten) return NULL;
-    if (!goes_twice(f, m) || may_meet(f, m, H)) return NULL;
+    if (!goes_twice(f, m)) return NULL;
     if (apart && device_rows_fill(f->limits, rows, cols * 4, inner))
         return arena_printf(f->arena,
                             "a cluster hardly holds rows of %lld bytes, and waits for all of them",

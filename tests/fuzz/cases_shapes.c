@@ -494,21 +494,6 @@ static const struct {
     {"graph(%x: f32[3, 9, 263]) {\n %y = max_pool(%x, [3, 2], stride=[1, 1])\n"
      " %z = mul(%y, 2)\n return %y, %z\n}\n",
      "x=4 r=64 warps=2 rows=2 vec=2 window=1"},
-    /* more than a cluster has, all at work: read again, kept, rows of a block, ragged, two words */
-    {"graph(%x: f32[2, 8192]) {\n %s = softmax(%x, 1)\n return %s\n}\n",
-     "x=1 r=256 warps=2 vec=4 cluster=32"},
-    {"graph(%x: f32[3, 8192]) {\n %s = softmax(%x, 1)\n %i = argmax(%x, 1)\n return %s, %i\n}\n",
-     "x=2 r=128 warps=2 vec=4 keep=2 online=1 cluster=32"},
-    {"graph(%x: f32[1, 16384], %w: f32[16384]) {\n %y = layer_norm(%x, [16384])\n"
-     " %z = mul(%y, %w)\n return %z\n}\n",
-     "x=1 r=256 warps=2 vec=4 keep=1 cluster=64"},
-    {"graph(%x: f32[3, 16384]) {\n %v = var(%x, 1)\n %m = mean(%x, 1, True)\n"
-     " %y = sub(%x, %m)\n return %y, %v\n}\n",
-     "x=4 r=64 warps=2 rows=2 vec=1 cluster=64"},
-    {"graph(%x: bf16[2, 4101]) {\n %f = float(%x)\n %a = layer_norm(%f, [4101])\n return %a\n}\n",
-     "x=1 r=128 warps=1 vec=4 keep=2 online=1 cluster=32"},
-    {"graph(%x: f64[2, 4096]) {\n %s = sum(%x, 1)\n %m = amax(%x, 1)\n return %m, %s\n}\n",
-     "x=1 r=64 warps=1 cluster=32"},
     {"graph(%x: f64[1201, 389]) {\n %y = mul(%x, %x)\n %c = sum(%y, 0)\n return %y, %c\n}\n",
      "x=32 r=25 warps=1 keep=1 cluster=16 blocks=1"},
     {"graph(%x: f64[1201, 389]) {\n %y = mul(%x, %x)\n %c = sum(%y, 0)\n return %y, %c\n}\n",

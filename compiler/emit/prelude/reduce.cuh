@@ -935,37 +935,6 @@ K_DEVICE void k_clear_parts(const k_left<T, U> &left, unsigned long long *word, 
             if (u * STEP < n) word[u * STEP + i * apart] = 0;
 }
 
-/* Blocks that share a row and are no cluster, C of them: each leaves what it has as k_leave_part does, of words C apart,
- * and the T1 threads of a row take up what all have, into C slots of shared memory, which a barrier follows. A warp then
- * reduces them, in the order of its lanes: the same in all blocks. */
-template <int C, int T1, typename T> K_DEVICE void k_take_met(T *slots, unsigned long long *words, int tr) {
-    enum { WORDS = (sizeof(T) + 3) / 4 };
-    for (int i = tr; i < C; i += T1) {
-        union { unsigned w[WORDS]; T v; } u;
-#pragma unroll
-        for (int j = 0; j < WORDS; j++) {
-            unsigned long long there;
-            while (!((there = k_look_at<false>(words + i + j * C)) >> 32)) k_look_away();
-            u.w[j] = (unsigned)there;
-        }
-        slots[i] = u.v;
-    }
-}
-template <typename OP, int C, typename T> K_DEVICE T k_reduce_met(const T *slots) {
-    const int lane = (int)threadIdx.x & 31;
-    T v = slots[lane];
-#pragma unroll
-    for (int i = 32; i < C; i += 32) v = OP::of(v, slots[i + lane]);
-    return k_reduce_row<OP, 32>(v, (T *)0);
-}
-template <int C, int N, typename T> K_DEVICE k_online<N, T> k_online_met(const k_online<N, T> *slots) {
-    const int lane = (int)threadIdx.x & 31;
-    k_online<N, T> v = slots[lane];
-#pragma unroll
-    for (int i = 32; i < C; i += 32) v = k_join_online::of(v, slots[i + lane]);
-    return k_online_row<32>(v, (k_online<N, T> *)0);
-}
-
 template <typename T> K_DEVICE T k_shfl_up(T v, unsigned lanes, int width) {
     return __shfl_up_sync(0xffffffffu, v, lanes, width);
 }
