@@ -210,8 +210,53 @@ static void make_chains(struct compile *c) {
     if (chains && count_chains(c, g) >= chains) c->graph = g;
 }
 
+/* us that the kernels of a graph take in each call, about, or those of products alone; infinite if
+ * it cannot be lowered. */
+static double graph_us(struct compile *c, const struct graph *g, bool products) {
+    struct arena *scratch = arena_within(c->arena);
+    double us = 0;
+    struct schedule *s = fuse_anew(c, g, NULL, scratch);
+    if (s) make_ready(s, false);
+    for (uint32_t i = 0; s && i < s->groups.n; i++)
+        if (products ? s->groups.at[i].matmul : !s->groups.at[i].at_load) us += group_us(s, i, c);
+    arena_free(scratch);
+    return s ? us : INFINITY;
+}
+
+/* The same of a captured graph's products. */
+static double products_us(struct graph *g, void *ctx) {
+    struct compile *c = ctx;
+    g = graph_simplify(graph_decompose_for(graph_simplify(g), c->limits));
+    return graph_us(c, graph_store_reshaped(graph_turn_products(graph_channels_last(g))), true);
+}
+
 static bool makes_chains(const struct compile *c) {
     return is_by_rule(c) || c->fusion == WS_CHAINED;
+}
+
+/* Of operators that kernels have. */
+static void decompose(struct compile *c) {
+    c->graph = graph_simplify(graph_decompose_for(c->graph, c->limits));
+    if (c->fusion == WS_EAGER) return; /* eager runs what the user wrote */
+    c->graph = graph_views_last(graph_scans_last(graph_extrema_first(c->graph)));
+    c->graph = graph_divide_softplus(c->graph);
+    if (c->limits->kind == DEVICE_CUDA && c->limits->sm >= 80)
+        c->graph = graph_store_reshaped(graph_turn_products(graph_channels_last(c->graph)));
+    if (c->limits->kind != DEVICE_CUDA) c->graph = graph_simplify(graph_widen_scores(c->graph));
+    make_one_pass(c);
+}
+
+/* The same with outputs as filters, where that takes less by itself, and in all: what sums up the
+ * results may not go along with them then. */
+static void decompose_widely(struct compile *c) {
+    struct graph *g = c->graph, *wide = graph_widen_filters(g, WIDE_FILTERS_PAY, products_us, c),
+                 *plain;
+    decompose(c);
+    if (wide == g) return;
+    plain = c->graph;
+    c->graph = graph_simplify(wide);
+    decompose(c);
+    if (graph_us(c, c->graph, false) >= graph_us(c, plain, false)) c->graph = plain;
 }
 
 static bool transform(struct compile *c) {
@@ -221,15 +266,8 @@ static bool transform(struct compile *c) {
         c->graph = graph_wavefront(c->graph);
     if (c->fusion != WS_EAGER)
         c->graph = graph_totals_first(graph_pools_first(c->graph), TOTALS_PAY);
-    c->graph = graph_simplify(graph_decompose_for(c->graph, c->limits));
-    if (c->fusion != WS_EAGER) { /* eager runs what the user wrote */
-        c->graph = graph_views_last(graph_scans_last(graph_extrema_first(c->graph)));
-        c->graph = graph_divide_softplus(c->graph);
-        if (c->limits->kind == DEVICE_CUDA && c->limits->sm >= 80)
-            c->graph = graph_store_reshaped(graph_turn_products(graph_channels_last(c->graph)));
-        if (c->limits->kind != DEVICE_CUDA) c->graph = graph_simplify(graph_widen_scores(c->graph));
-        make_one_pass(c);
-    }
+    bool wide = makes_chains(c) && c->limits->kind == DEVICE_CUDA && c->limits->wgmma;
+    (wide ? decompose_widely : decompose)(c);
     if (makes_chains(c)) make_chains(c);
     must_hold("decompose", graph_verify(c->graph, true));
     return dump(c, "fx_graph_transformed.txt", LOG_AOT_GRAPHS, print_graph) &&

@@ -48,6 +48,9 @@ node_id index_one(struct build *b, node_id x, node_id index, int dim);
 node_id cut(struct build *b, node_id x, int dim, ex start, ex end);
 node_id reorder(struct build *b, node_id x, const int *from);
 node_id move_dim(struct build *b, node_id x, int from, int to);
+/* x with dimension `dim` of so many rows of `inner` elements as two; with dim and dim + 1 as one */
+node_id split_dim(struct build *b, node_id x, int dim, ex outer, ex inner);
+node_id join_dims(struct build *b, node_id x, int dim);
 
 /* decompose_pointwise.c */
 expansion expand_add, expand_pow, expand_round; /* primitives in forms that no kernel should see */

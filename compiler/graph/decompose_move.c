@@ -53,6 +53,22 @@ node_id move_dim(struct build *b, node_id x, int from, int to) {
     return reorder(b, x, order);
 }
 
+node_id split_dim(struct build *b, node_id x, int dim, ex outer, ex inner) {
+    struct meta m = *meta_of(b, x);
+    memmove(&m.size[dim + 1], &m.size[dim], sizeof(ex) * (size_t)(m.rank++ - dim));
+    m.size[dim] = outer;
+    m.size[dim + 1] = inner;
+    return reshape(b, x, &m);
+}
+
+node_id join_dims(struct build *b, node_id x, int dim) {
+    struct meta m = *meta_of(b, x);
+    m.size[dim] = ex_mul(b->g->ex, m.size[dim], m.size[dim + 1]);
+    memmove(&m.size[dim + 1], &m.size[dim + 2], sizeof(ex) * (size_t)(m.rank - dim - 2));
+    m.rank--;
+    return reshape(b, x, &m);
+}
+
 static node_id as_vector(struct build *b, node_id x) {
     struct meta flat = {.rank = 1, .size = {meta_numel(b->g->ex, meta_of(b, x))}};
     return reshape(b, x, &flat);

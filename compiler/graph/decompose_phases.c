@@ -81,24 +81,6 @@ static bool goes_together(const struct phases *s, int d, node_id w) {
            entry(s, 4, d) == 1;
 }
 
-/* x with dimension `dim` of so many rows of `inner` elements as two. */
-static node_id unfold(struct phases *s, node_id x, int dim, ex outer, ex inner) {
-    struct meta m = *meta_of(s->b, x);
-    memmove(&m.size[dim + 1], &m.size[dim], sizeof(ex) * (size_t)(m.rank++ - dim));
-    m.size[dim] = outer;
-    m.size[dim + 1] = inner;
-    return reshape(s->b, x, &m);
-}
-
-/* x with dimensions dim and dim + 1 as one. */
-static node_id fold(struct phases *s, node_id x, int dim) {
-    struct meta m = *meta_of(s->b, x);
-    m.size[dim] = ex_mul(s->b->g->ex, m.size[dim], m.size[dim + 1]);
-    memmove(&m.size[dim + 1], &m.size[dim + 2], sizeof(ex) * (size_t)(m.rank - dim - 2));
-    m.rank--;
-    return reshape(s->b, x, &m);
-}
-
 /* Output o + padding = stride*i + phase takes taps phase + stride*j of positions i - j. */
 static node_id together(struct phases *s, int d, node_id w) {
     struct exprs *p = s->b->g->ex;
@@ -110,10 +92,10 @@ static node_id together(struct phases *s, int d, node_id w) {
     s->size[d] = ex_add(p, ex_sub(p, last, first), number(s, 1));
     if (stride == number(s, 1)) return split(s, d + 1, w);
     ex filters = meta_of(s->b, w)->size[1], taps = meta_of(s->b, w)->size[3 + d];
-    w = unfold(s, w, 3 + d, ex_div(p, taps, stride), stride);
-    w = fold(s, move_dim(s->b, w, 4 + d, 2), 1);
-    node_id y = unfold(s, split(s, d + 1, w), 2, filters, stride);
-    y = fold(s, move_dim(s->b, y, 3, 4 + d), 3 + d);
+    w = split_dim(s->b, w, 3 + d, ex_div(p, taps, stride), stride);
+    w = join_dims(s->b, move_dim(s->b, w, 4 + d, 2), 1);
+    node_id y = split_dim(s->b, split(s, d + 1, w), 2, filters, stride);
+    y = join_dims(s->b, move_dim(s->b, y, 3, 4 + d), 3 + d);
     ex skipped = ex_mod(p, before, stride);
     return cut(s->b, y, 3 + d, skipped, ex_add(p, skipped, size));
 }
@@ -150,17 +132,17 @@ static node_id scattered(struct phases *s, int d, node_id w) {
     s->padding[d] = first;
     s->dilation[d] = number(s, 1);
     s->size[d] = ex_add(p, ex_sub(p, last, first), number(s, 1));
-    w = unfold(s, w, 3 + d, number(s, 1), taps);
-    w = fold(s, move_dim(s->b, w, 4 + d, 2), 1);
-    node_id y = unfold(s, split(s, d + 1, w), 2, filters, taps);
+    w = split_dim(s->b, w, 3 + d, number(s, 1), taps);
+    w = join_dims(s->b, move_dim(s->b, w, 4 + d, 2), 1);
+    node_id y = split_dim(s->b, split(s, d + 1, w), 2, filters, taps);
     y = move_dim(s->b, y, 3, 4 + d);
     if (dilation > 1) {
         y = call(s->b, OP_UNSQUEEZE, arg_node(y), arg_int(s->b->g, 5 + d));
-        y = fold(s, followed(s, y, 5 + d, dilation - 1), 4 + d);
+        y = join_dims(s->b, followed(s, y, 5 + d, dilation - 1), 4 + d);
     }
     if (all > stride_of(s, d)) y = cut(s->b, y, 4 + d, number(s, 0), stride);
     if (all < stride_of(s, d)) y = followed(s, y, 4 + d, stride_of(s, d) - all);
-    y = fold(s, y, 3 + d);
+    y = join_dims(s->b, y, 3 + d);
     ex skipped = ex_mod(p, before, stride);
     return cut(s->b, y, 3 + d, skipped, ex_add(p, skipped, size));
 }
@@ -218,7 +200,7 @@ static node_id apart(struct phases *s, int d, node_id w) {
         without = 0;
         at[n++] = call(s->b, OP_UNSQUEEZE, arg_node(y), arg_int(s->b->g, 4 + d));
     }
-    node_id y = fold(s, concat_many(s->b, at, n, 4 + d), 3 + d);
+    node_id y = join_dims(s->b, concat_many(s->b, at, n, 4 + d), 3 + d);
     return cut(s->b, y, 3 + d, number(s, 0), size);
 }
 
@@ -321,13 +303,13 @@ static node_id as_a_dimension(struct phases *s) {
         call(s->b, OP_CONVOLVE_PHASES, a[0], a[1], a[2], arg_ints(g, padding, (uint32_t)s->dims),
              a[4], arg_ints(g, size, (uint32_t)s->dims));
     ex images = meta_of(s->b, y)->size[0], groups = meta_of(s->b, y)->size[1];
-    y = fold(s, y, 0);
+    y = join_dims(s->b, y, 0);
     for (int d = 0; d < s->dims; d++) { /* the rest of P, which is 1 at last */
         ex stride = number(s, stride_of(s, d)), phases = meta_of(s->b, y)->size[1];
-        y = unfold(s, y, 1, stride, ex_div(p, phases, stride));
-        y = fold(s, move_dim(s->b, y, 1, 4 + d), 3 + d);
+        y = split_dim(s->b, y, 1, stride, ex_div(p, phases, stride));
+        y = join_dims(s->b, move_dim(s->b, y, 1, 4 + d), 3 + d);
     }
-    if (groups != number(s, 1)) y = unfold(s, fold(s, y, 0), 0, images, groups);
+    if (groups != number(s, 1)) y = split_dim(s->b, join_dims(s->b, y, 0), 0, images, groups);
     for (int d = 0; d < s->dims; d++)
         y = cut(s->b, y, 3 + d, before[d], ex_add(p, before[d], a[6].ints.at[d]));
     return y;
@@ -385,7 +367,7 @@ static node_id spread(struct phases *s, node_id y, int d) {
     if (at) parts[n++] = full(s->b, &before, 0);
     parts[n++] = y;
     if (at < common - 1) parts[n++] = full(s->b, &after, 0);
-    y = fold(s, concat_many(s->b, parts, n, 4 + d), 3 + d);
+    y = join_dims(s->b, concat_many(s->b, parts, n, 4 + d), 3 + d);
     return cut(s->b, y, 3 + d, number(s, 0), s->n->args[6].ints.at[d]);
 }
 

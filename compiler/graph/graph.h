@@ -362,6 +362,14 @@ struct graph *graph_totals_first(struct graph *g, double least);
 /* The same as the least of both ways; for bounds. */
 struct graph *graph_totals_either_way(struct graph *g, double least);
 
+/* wide_filters.c: of convolutions of few filters and many taps some neighbouring outputs as filters
+ * of one, for matrix units, which copy each window tap by tap, where that takes less and there are
+ * `least` multiplications or more. us: what a captured graph takes, about. Needs: a captured,
+ * simplified graph. Returns a new graph in the same arena, or g. */
+#define WIDE_FILTERS_PAY 0x1p32
+typedef double graph_us_fn(struct graph *g, void *ctx);
+struct graph *graph_widen_filters(struct graph *g, double least, graph_us_fn *us, void *ctx);
+
 /* scans_last.c: cat([zeros, cumsum(x)]) as cumsum(cat([zeros, x])). Needs: a decomposed, simplified
  * graph. Returns a new graph in the same arena. */
 struct graph *graph_scans_last(struct graph *g);

@@ -693,6 +693,15 @@ static const char *const of_pairs[] = {
     "graph(%x: f32[2, 64, 9, 12], %w: f32[40, 64, 3, 3], %s: f32[2, 1, 1, 1]) {\n"
     " %m = gt(%s, 0)\n %f = where(%m, 1e-10, 1)\n %a = mul(%x, %f)\n"
     " %y = convolution(%a, %w, None, 1, 1)\n return %y\n}\n",
+    /* filters that are neighbouring outputs, as graph/wide_filters.c has them */
+    "graph(%x: f32[2, 16, 6, 12], %w: f32[16, 16, 5, 8], %b: f32[8]) {\n"
+    " %c = convolution(%x, %w, None, [1, 2], [2, 3])\n %d = view(%c, [2, 8, 2, 6, 6])\n"
+    " %e = permute(%d, [0, 1, 3, 4, 2])\n %f = view(%e, [2, 8, 6, 12])\n"
+    " %v = view(%b, [8, 1, 1])\n %y = add(%f, %v)\n return %y\n}\n",
+    "graph(%x: f32[1, 24, 4, 6, 8], %w: f32[32, 24, 3, 4, 4]) {\n"
+    " %c = convolution(%x, %w, None, [1, 2, 2], [2, 2, 2], spatial=3)\n"
+    " %d = view(%c, [1, 8, 2, 2, 6, 4, 5])\n %e = permute(%d, [0, 1, 4, 5, 2, 6, 3])\n"
+    " %y = view(%e, [1, 8, 6, 8, 10])\n return %y\n}\n",
 };
 
 /* Pixels some positions apart, one tap each: of images whose channels lie last, of others behind a
