@@ -17,6 +17,7 @@ void schedule_print(struct buf *b, const struct schedule *s) {
         const struct group *G = &s->groups.at[g];
         buf_printf(b, "%skernel %u: %s over ", g ? "\n" : "", g,
                    G->persistent ? "steps"
+                   : G->recurrent ? "recurrence"
                    : G->matmul   ? "matmul"
                    : G->scan     ? "scan"
                    : G->n_r      ? "reduce"
