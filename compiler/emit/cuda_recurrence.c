@@ -217,7 +217,22 @@ static int parts_of(const struct recurrent_text *x, value_id v) {
     return is_wide(x, v) ? x->y->own / vector_of(x, v) : 1;
 }
 
-/* Where a thread's elements lie, from the first on: one after the other, or anywhere. */
+/* How far apart a thread's elements lie; -1: it has none that count, or that is no number. */
+static long long apart(const struct recurrent_text *x, const struct value_node *load) {
+    bool looked_up = load->n_args > load->guarded;
+    return x->ragged || looked_up ? -1 : index_stride(x->w->k, load->index, AXIS_R);
+}
+
+/* The index of the thread's first element, as text. */
+static const char *first_index(struct emitter *w, ex index) {
+    ex r = w->k->axis[AXIS_R], first;
+    if (!r) return ex_text(w, index);
+    first = ex_index(w->k->ex, "r0", w->k->bound[AXIS_R]);
+    return ex_text(w, ex_subst(w->k->ex, index, &r, &first, 1));
+}
+
+/* Where a thread's elements lie: at its first one, or, where the others lie anywhere, at the
+ * window's, with the place of each beside it. */
 static void put_place(struct recurrent_text *x, value_id v) {
     struct emitter *w = x->w;
     const struct value_node *n = value_at(x, v);
@@ -225,8 +240,8 @@ static void put_place(struct recurrent_text *x, value_id v) {
     const char *type = type_of(x, n->buffer);
     const char *first = arena_printf(w->arena, "m%d + %lldLL", memory_of(x, b->window.of),
                                      (long long)(b->window.each * b->window.first));
-    if (!is_wide(x, v)) {
-        line(w, "const %s *l%u = %s + (%s);", type, v, first, ex_text(w, n->index));
+    if (!is_wide(x, v) || apart(x, n) >= 0) {
+        line(w, "const %s *l%u = %s + (%s);", type, v, first, first_index(w, n->index));
         return;
     }
     line(w, "const %s *l%u = %s;", type, v, first);
@@ -258,7 +273,9 @@ static void put_load(struct recurrent_text *x, value_id v, const char *u, const 
     w->subscript = subscript;
     line(w, "q%u[%s]%s = k_load%s<%s, %d>(%sl%u + (%s)%s);", v, u, wide ? "[i]" : "[0]",
          n->guarded ? "_if" : "", type, vec, when, v, later,
-         wide ? arena_printf(w->arena, " + o%u[i]", v) : "");
+         !wide            ? ""
+         : apart(x, n) < 0 ? arena_printf(w->arena, " + o%u[i]", v)
+                           : arena_printf(w->arena, " + i * %lldLL", vec * apart(x, n)));
     if (wide) close_brace(w);
 }
 
@@ -292,7 +309,8 @@ static void put_loads(struct recurrent_text *x) {
     struct emitter *w = x->w;
     for (value_id v = 0; v < w->k->values.n; v++)
         if (x->needed[v] && x->ahead[v]) put_value(x, v, loaded_text);
-    open_brace(w, "if (t + %d < %lld)", x->y->ahead, (long long)x->r->n);
+    const char *t = x->r->n % x->y->ahead ? "t" : "t0"; /* of all steps that are written out */
+    open_brace(w, "if (%s + %d < %lld)", t, x->y->ahead, (long long)x->r->n);
     for (value_id v = 0; v < w->k->values.n; v++)
         if (x->needed[v] && x->ahead[v])
             put_load(x, v, "u",
@@ -322,14 +340,22 @@ static void put_late_windows(struct recurrent_text *x) {
 
 /* ---- stores ---------------------------------------------------------------------------------- */
 
+/* How far apart a thread's elements of a store lie; -1: that is no number. */
+static long long stores_apart(const struct recurrent_text *x, const struct store_node *s) {
+    return s->mask & MASK_R ? index_stride(x->w->k, s->index, AXIS_R) : 0;
+}
+
 /* Of the first step, or of the last one, which alone is wanted. */
 static void put_store_place(struct recurrent_text *x, uint32_t i) {
     const struct store_node *s = &x->w->k->stores.at[i];
     const struct loop_window *at = &buffer_at(x, s->buffer)->window;
     int64_t first = at->first;
     if (x->r->last[i]) first = (at->first + at->way * (x->r->n - 1)) % at->ring;
-    line(x->w, "%s *s%u = m%d + %lldLL;", type_of(x, s->buffer), i, memory_of(x, at->of),
-         (long long)(first * at->each));
+    line(x->w, "%s *s%u = m%d + %lldLL%s;", type_of(x, s->buffer), i, memory_of(x, at->of),
+         (long long)(first * at->each),
+         stores_apart(x, s) < 0
+             ? ""
+             : arena_printf(x->w->arena, " + (%s)", first_index(x->w, s->index)));
 }
 
 static void put_store(struct recurrent_text *x, uint32_t i) {
@@ -344,13 +370,14 @@ static void put_store(struct recurrent_text *x, uint32_t i) {
                x->r->last[i] ? arena_printf(w->arena, " && t == %lld", (long long)x->r->n - 1)
                              : "");
     if (!wide) {
-        line(w, "k_store1(%s + (%s), (%s)%s);", at, ex_text(w, s->index), math, ref(w, s->value));
+        line(w, "k_store1(%s, (%s)%s);", at, math, ref(w, s->value));
         close_brace(w);
         return;
     }
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = 0; i < %d; i++)", x->y->own / vec);
     line(w, "const k_idx r = r0 + i * %d;", vec);
+    line(w, "(void)r;");
     if (x->ragged) line(w, "if (r >= nr) break;");
     line(w, "%s o[%d];", math, vec);
     line(w, "k_pack<%s, %d> w;", type, vec);
@@ -359,7 +386,10 @@ static void put_store(struct recurrent_text *x, uint32_t i) {
     line(w, "for (int e = 0; e < %d; e++) o[e] = (%s)%s;", vec, math, ref(w, s->value));
     w->subscript = "[j]";
     line(w, "k_put(w, o);");
-    line(w, "k_store<%s, %d, 0>(%s + (%s), w);", type, vec, at, ex_text(w, s->index));
+    line(w, "k_store<%s, %d, 0>(%s + (%s), w);", type, vec, at,
+         stores_apart(x, s) < 0
+             ? ex_text(w, s->index)
+             : arena_printf(w->arena, "i * %lldLL", vec * stores_apart(x, s)));
     close_brace(w);
     close_brace(w);
 }

@@ -296,12 +296,13 @@ static double chain_of(const struct kernel *k, const struct recurrent_layout *y)
 /* us, of an H200, which is not measured yet: a step takes its instructions, of all warps that a
  * scheduler has, or what is behind each other in it, or its part of a way to memory. */
 double recurrence_cost(const struct kernel *k, const struct layout *y) {
-    const double START = 2.5, CLOCK = 1700, MEMORY = 900, L2_BYTES_A_US = 4e6, SCHEDULERS = 4;
+    const double START = 2.5, CLOCK = 1700, MEMORY = 900, L2_BYTES_A_US = 4e6, SCHEDULERS = 4,
+                 ALONE = 1.4; /* clocks of an instruction, of a warp that has a scheduler to itself */
     const struct recurrent_layout *r = y->recurrent;
     double warps = y->threads / 32.0;
     double blocks = ceil((double)r->blocks / k->limits->units);
     double of_one = ceil(blocks * warps / SCHEDULERS);
-    double issue = of_one * instructions_of(k, r), wait = MEMORY / r->ahead;
+    double issue = fmax(of_one, ALONE) * instructions_of(k, r), wait = MEMORY / r->ahead;
     double step = fmax(issue, fmax(chain_of(k, r), wait)) + 0.1 * (issue + wait);
     double us = step * (double)k->recurrent->n / CLOCK;
     return START + fmax(us, (k->bytes_read + k->bytes_written) / L2_BYTES_A_US);

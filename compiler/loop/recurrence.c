@@ -6,16 +6,16 @@
  *                 b58[i0: 4, i1: 1536] = sum over r0: 16 of b56[i0, i1, r0] * b57[i0, r0]
  *
  * What is carried is read where it was left: nobody waits for anybody else, and whoever has an
- * element, with its neighbours along what steps reduce, keeps it in registers from the first step to
- * the last. So a loop's steps have axes in common: those of all, x, and those that steps reduce, r.
+ * element, with its neighbours along what steps reduce, keeps it in registers from the first step
+ * to the last. So steps have axes in common: those of all, x, and those that steps reduce, r.
  *
  * What steps read of a tensor that was made for them alone, as exp(delta * A) of all steps is, is
  * made where it is read, if its own operands are smaller (sink): of these a step has windows, whose
  * strides are theirs.
  *
  *   b46[i0: 512, i1, i2, i3] = exp(b41[i1, i0, i2] * b31[i2, i3])
- *   b47: window of b46, 0 + 1 t               ->   b80: window of b41, 0 + 1 t, of other strides
- *   b55[i0, i1, i2] = b47[i0, i1, i2] * ..         b55[i0, i1, i2] = exp(b80[i0, 0, i1] * b31[..]) * ..
+ *   b47: window of b46, 0 + 1 t             ->   b80: window of b41, 0 + 1 t, of other strides
+ *   b55[i0, i1, i2] = b47[i0, i1, i2] * ..       b55[i0, i1, i2] = exp(b80[i0, 0, i1] * ..) * ..
  *
  * Needs: loops that were lowered for a device whose kernels take such loops whole; nothing else
  * reads windows of any strides. Adds windows, drops nests that nobody reads any more. */
