@@ -104,8 +104,8 @@ static void open_own(struct recurrent_text *x) {
 
 /* A value of text as a local, or as an array of one for each element; it may be written again if it
  * is carried. */
-static void put_value(struct recurrent_text *x, value_id v, const char *text(struct emitter *,
-                                                                             value_id)) {
+static void put_value(struct recurrent_text *x, value_id v,
+                      const char *text(struct emitter *, value_id)) {
     struct emitter *w = x->w;
     bool carried = recurrence_carry(w->k, v) != NULL;
     const char *type = math_type(value_at(x, v)->dtype);
@@ -273,7 +273,7 @@ static void put_load(struct recurrent_text *x, value_id v, const char *u, const 
     w->subscript = subscript;
     line(w, "q%u[%s]%s = k_load%s<%s, %d>(%sl%u + (%s)%s);", v, u, wide ? "[i]" : "[0]",
          n->guarded ? "_if" : "", type, vec, when, v, later,
-         !wide            ? ""
+         !wide             ? ""
          : apart(x, n) < 0 ? arena_printf(w->arena, " + o%u[i]", v)
                            : arena_printf(w->arena, " + i * %lldLL", vec * apart(x, n)));
     if (wide) close_brace(w);
@@ -361,9 +361,11 @@ static void put_store_place(struct recurrent_text *x, uint32_t i) {
 static void put_store(struct recurrent_text *x, uint32_t i) {
     struct emitter *w = x->w;
     const struct store_node *s = &w->k->stores.at[i];
-    const char *type = type_of(x, s->buffer), *math = math_type(buffer_at(x, s->buffer)->meta.dtype);
-    const char *at = arena_printf(w->arena, "s%u + u * %lldLL", i,
-                                  (long long)(x->r->last[i] ? 0 : step_of(buffer_at(x, s->buffer))));
+    const char *type = type_of(x, s->buffer),
+               *math = math_type(buffer_at(x, s->buffer)->meta.dtype);
+    const char *at =
+        arena_printf(w->arena, "s%u + u * %lldLL", i,
+                     (long long)(x->r->last[i] ? 0 : step_of(buffer_at(x, s->buffer))));
     int vec = recurrence_store_vector(w->k, x->y, s);
     bool wide = s->mask & MASK_R;
     open_brace(w, "if (live%s%s)", wide || x->y->lanes == 1 ? "" : " && lane == 0",
@@ -387,9 +389,8 @@ static void put_store(struct recurrent_text *x, uint32_t i) {
     w->subscript = "[j]";
     line(w, "k_put(w, o);");
     line(w, "k_store<%s, %d, 0>(%s + (%s), w);", type, vec, at,
-         stores_apart(x, s) < 0
-             ? ex_text(w, s->index)
-             : arena_printf(w->arena, "i * %lldLL", vec * stores_apart(x, s)));
+         stores_apart(x, s) < 0 ? ex_text(w, s->index)
+                                : arena_printf(w->arena, "i * %lldLL", vec * stores_apart(x, s)));
     close_brace(w);
     close_brace(w);
 }
@@ -401,12 +402,10 @@ static void put_moves(struct recurrent_text *x) {
     long long ahead = x->y->ahead;
     for (value_id v = 0; v < w->k->values.n; v++)
         if (x->needed[v] && x->ahead[v])
-            line(w, "l%u += %lldLL;", v,
-                 ahead * step_of(buffer_at(x, value_at(x, v)->buffer)));
+            line(w, "l%u += %lldLL;", v, ahead * step_of(buffer_at(x, value_at(x, v)->buffer)));
     for (uint32_t i = 0; i < w->k->stores.n; i++)
         if (!x->r->last[i])
-            line(w, "s%u += %lldLL;", i,
-                 ahead * step_of(buffer_at(x, w->k->stores.at[i].buffer)));
+            line(w, "s%u += %lldLL;", i, ahead * step_of(buffer_at(x, w->k->stores.at[i].buffer)));
 }
 
 static void put_steps(struct recurrent_text *x) {
@@ -431,14 +430,12 @@ static void put_steps(struct recurrent_text *x) {
 
 void emit_cuda_recurrence(struct emitter *w) {
     const struct kernel *k = w->k;
-    struct recurrent_text x = {.w = w,
-                               .r = k->recurrent,
-                               .y = w->y->recurrent,
-                               .memory = persistent_memory(k, w->arena)};
+    struct recurrent_text x = {
+        .w = w, .r = k->recurrent, .y = w->y->recurrent, .memory = persistent_memory(k, w->arena)};
     x.ragged = (int64_t)x.y->lanes * x.y->own != kernel_size(k, AXIS_R);
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];
-    *l = (struct ws_launch){
-        .entry = k->entry, .grid = {w->p->grid, 1, 1}, .threads = w->y->threads};
+    *l =
+        (struct ws_launch){.entry = k->entry, .grid = {w->p->grid, 1, 1}, .threads = w->y->threads};
     find_values(&x);
     buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d) %s(", w->y->threads,
                k->entry);

@@ -108,7 +108,8 @@ void put_guarded_store1(struct emitter *w, const struct store_node *s);
 const char *put_target(struct emitter *w, const char **counts);
 void put_landing_range(struct emitter *w, const char *first, const char *last);
 
-/* cuda_rows.c, cuda_mma.c, cuda_matmul.c, cuda_persistent.c, cuda_recurrence.c, c_rows.c, c_matmul.c */
+/* cuda_rows.c, cuda_mma.c, cuda_matmul.c, cuda_persistent.c, cuda_recurrence.c, c_rows.c,
+ * c_matmul.c */
 void emit_cuda_rows(struct emitter *w);
 void emit_cuda_mma(struct emitter *w);
 void emit_cuda_chained(struct emitter *w);

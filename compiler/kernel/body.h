@@ -147,10 +147,10 @@ struct kernel {
     bool of_vector;  /* REDUCE: rows of a matrix, multiplied by one vector */
     bool whole_rows; /* SCAN: what a row comes to is wanted along it, by elements, a scan or another
                         reduction: a tile is a whole row */
-    const struct steps *steps;     /* PERSISTENT; of a RECURRENCE their number alone */
+    const struct steps *steps;         /* PERSISTENT; of a RECURRENCE their number alone */
     const struct recurrent *recurrent; /* RECURRENCE */
-    const struct landing *landing; /* NULL: terms count wherever they are */
-    bool below;                    /* a thread has windows one below the other (taps.c) */
+    const struct landing *landing;     /* NULL: terms count wherever they are */
+    bool below;                        /* a thread has windows one below the other (taps.c) */
     bool unrolled;   /* taps or arms (taps.c, arms.c): several loads and stores a point are of one
                         buffer */
     bool wide_index; /* element offsets need 64 bits */

@@ -116,7 +116,7 @@ struct layout {
     const struct windows *windows; /* pointwise: loads that share vectors; NULL if none do */
     const struct product *product; /* matmul: on the matrix units; NULL: by plain arithmetic */
     const struct chained *chained; /* chained products; NULL of others */
-    const struct persistent *persistent; /* a loop's steps; NULL of others */
+    const struct persistent *persistent;      /* a loop's steps; NULL of others */
     const struct recurrent_layout *recurrent; /* a recurrence; NULL of others */
     const struct flat_tile *flat; /* matmul on a CPU: windows stay in an image; NULL: in panels */
 };

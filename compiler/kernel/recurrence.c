@@ -12,7 +12,7 @@
 enum {
     MOST_WARPS = 8,
     MOST_AHEAD = 64,
-    MOST_REGISTERS = 200, /* that are counted; the compiler's own come beside them */
+    MOST_REGISTERS = 200,     /* that are counted; the compiler's own come beside them */
     MOST_INSTRUCTIONS = 6000, /* of all steps that are written out: they stay at hand */
     VECTOR = 16,              /* bytes */
 };
@@ -170,7 +170,8 @@ static int longest_vector(const struct recurrent_layout *y, enum dtype t) {
 /* Does each step of the window begin where such vectors do? */
 static bool is_aligned(const struct buffer *b, int vec) {
     const struct loop_window *w = &b->window;
-    return b->kind != BUFFER_WINDOW || (w->each * w->first % vec == 0 && w->each * w->way % vec == 0);
+    return b->kind != BUFFER_WINDOW ||
+           (w->each * w->first % vec == 0 && w->each * w->way % vec == 0);
 }
 
 int recurrence_load_vector(const struct kernel *k, const struct recurrent_layout *y,
@@ -213,6 +214,22 @@ static int64_t registers_of(const struct kernel *k, const struct recurrent_layou
     return n;
 }
 
+/* Is it added to something, in one instruction with the product that it is made of? */
+static bool multiplies_and_adds(const struct kernel *k, const struct value_node *x) {
+    bool adds = (x->kind == INST_OP && (x->op == OP_ADD || x->op == OP_SUB)) ||
+                (x->kind == INST_REDUCE && x->reduction == REDUCTION_SUM);
+    for (int a = 0; a < x->n_args && adds; a++) {
+        const struct value_node *of = &k->values.at[x->args[a]];
+        if (of->kind == INST_OP && of->op == OP_MUL && dtype_is_float(of->dtype)) return true;
+    }
+    return false;
+}
+
+static bool is_renamed(const struct kernel *k, const struct value_node *x) {
+    return x->kind == INST_CAST && !x->rounds &&
+           dtype_opmath(x->dtype) == dtype_opmath(k->values.at[x->args[0]].dtype);
+}
+
 /* Of a thread's step. */
 static double instructions_of(const struct kernel *k, const struct recurrent_layout *y) {
     double n = 0;
@@ -221,7 +238,9 @@ static double instructions_of(const struct kernel *k, const struct recurrent_lay
         double each = x->mask & MASK_R ? y->own : 1;
         if (x->kind == INST_CONST || recurrence_carry(k, v) || !recurrence_changes(k, v)) continue;
         if (x->kind == INST_REDUCE)
-            n += y->own + 2 * log2(y->lanes);
+            n += (multiplies_and_adds(k, x) ? 0 : y->own) + 2 * log2(y->lanes);
+        else if (multiplies_and_adds(k, x) || is_renamed(k, x))
+            continue;
         else if (x->kind == INST_LOAD)
             n += 2 * each / recurrence_load_vector(k, y, v) + each;
         else
@@ -297,7 +316,8 @@ static double chain_of(const struct kernel *k, const struct recurrent_layout *y)
  * scheduler has, or what is behind each other in it, or its part of a way to memory. */
 double recurrence_cost(const struct kernel *k, const struct layout *y) {
     const double START = 2.5, CLOCK = 1700, MEMORY = 900, L2_BYTES_A_US = 4e6, SCHEDULERS = 4,
-                 ALONE = 1.4; /* clocks of an instruction, of a warp that has a scheduler to itself */
+                 ALONE =
+                     1.4; /* clocks of an instruction, of a warp that has a scheduler to itself */
     const struct recurrent_layout *r = y->recurrent;
     double warps = y->threads / 32.0;
     double blocks = ceil((double)r->blocks / k->limits->units);

@@ -120,7 +120,7 @@ struct loop_window {
     buffer_id of, start;
     bool carried;
     int64_t first, way, ring;
-    int64_t each; /* elements of `of` from one to the next */
+    int64_t each;       /* elements of `of` from one to the next */
     bool from_number;   /* carried, of a recurrence: all of `start` is this, and nobody makes it */
     struct inst number; /* CONST */
 };
@@ -165,7 +165,7 @@ struct loops {
     VEC(struct buffer) buffers;
     VEC(struct nest) nests;
     VEC(int64_t) steps; /* by loop */
-    bool *recurs; /* by loop: is it a recurrence (recurrence.c)? NULL: none is */
+    bool *recurs;       /* by loop: is it a recurrence (recurrence.c)? NULL: none is */
 };
 
 /* The loop of an epoch, or NO_LOOP; and how often its nests are run. */

@@ -241,13 +241,13 @@ bool loop_recurs(const struct loops *l, uint32_t loop, struct recurrence *out) {
 struct sinking {
     struct loops *l;
     uint32_t loop;
-    bool *sunk;        /* by buffer: made where it is read */
-    uint32_t *writer;  /* by buffer: the nest; NONE */
-    bool *others;      /* by buffer: see find_others */
-    bool *counted;     /* by buffer: its bytes are, in the sum that is being made */
-    int n_counted;     /* of these, tensors that are read */
-    ex step;           /* what stands for the place along a window's steps, while a nest is made */
-    VEC(struct inst) made; /* the nest's instructions */
+    bool *sunk;       /* by buffer: made where it is read */
+    uint32_t *writer; /* by buffer: the nest; NONE */
+    bool *others;     /* by buffer: see find_others */
+    bool *counted;    /* by buffer: its bytes are, in the sum that is being made */
+    int n_counted;    /* of these, tensors that are read */
+    ex step;          /* what stands for the place along a window's steps, while a nest is made */
+    VEC(struct inst) made;           /* the nest's instructions */
     const struct loop_window *along; /* of the window whose elements are made */
 };
 #define NONE UINT32_MAX
@@ -292,8 +292,7 @@ static double moved(struct sinking *s, buffer_id b) {
     double bytes = 0;
     if (s->counted[b]) return 0;
     s->counted[b] = true;
-    if (!s->sunk[b] && ++s->n_counted)
-        return bytes_of(s->l, b) * (s->others[b] ? 1 : 2);
+    if (!s->sunk[b] && ++s->n_counted) return bytes_of(s->l, b) * (s->others[b] ? 1 : 2);
     const struct nest *n = &s->l->nests.at[s->writer[b]];
     for (inst_id i = 0; i < n->insts.n; i++)
         if (n->insts.at[i].kind == INST_LOAD) bytes += moved(s, n->insts.at[i].buffer);
@@ -405,14 +404,12 @@ static inst_id make_read(struct sinking *s, const struct inst *load, bool make) 
     s->step = ex_index(s->l->ex, "step", s->l->buffers.at[w->of].meta.size[0]);
     for (int k = 0; k < maker->n_axes; k++)
         for (int d = 0; d <= load->n_index; d++)
-            if (maker->out_index[d] == maker->axes[k])
-                places[k] = d ? load->index[d - 1] : s->step;
+            if (maker->out_index[d] == maker->axes[k]) places[k] = d ? load->index[d - 1] : s->step;
     return make_element(s, maker, places, make);
 }
 
 static bool is_made_here(const struct sinking *s, const struct inst *load) {
-    return is_given(s, load) && !load->guarded &&
-           s->sunk[s->l->buffers.at[load->buffer].window.of];
+    return is_given(s, load) && !load->guarded && s->sunk[s->l->buffers.at[load->buffer].window.of];
 }
 
 /* May all that is to be made where it is read be so? */

@@ -4,7 +4,6 @@
 #include "generated_test.h"
 
 int main(int argc, char **argv) {
-    int failed =
-        generated_main(argc, argv, cases_recurrences, 1, "test_emulated", test_emulated);
+    int failed = generated_main(argc, argv, cases_recurrences, 1, "test_emulated", test_emulated);
     return failed + generated_main(argc, argv, cases_recurrences, 1, "test_cpu", test_cpu_device);
 }
