@@ -17,6 +17,9 @@
  *   b47: window of b46, 0 + 1 t             ->   b80: window of b41, 0 + 1 t, of other strides
  *   b55[i0, i1, i2] = b47[i0, i1, i2] * ..       b55[i0, i1, i2] = exp(b80[i0, 0, i1] * ..) * ..
  *
+ * Sums over other elements that no step has to wait for, as a gradient's of what all elements read
+ * is, leave the loop first, with what they are made of, if they alone are in the way.
+ *
  * Needs: loops that were lowered for a device whose kernels take such loops whole; nothing else
  * reads windows of any strides. Adds windows, drops nests that nobody reads any more. */
 #include <math.h>
@@ -429,8 +432,9 @@ static bool sink(struct sinking *s, buffer_id b, double least, int deep) {
     if (s->sunk[b] || !may_sink(s, b) || deep > DEEPEST) return false;
     s->sunk[b] = true;
     double bytes = can_make(s) ? all_moved(s) : INFINITY;
-    if (bytes < least) return true;
     const struct nest *n = &s->l->nests.at[s->writer[b]];
+    bool copies = n->insts.n == 1 && n->insts.at[0].kind == INST_LOAD;
+    if (bytes < least || (copies && bytes <= least)) return true;
     for (inst_id i = 0; i < n->insts.n && bytes < 1.01 * least; i++)
         if (n->insts.at[i].kind == INST_LOAD && sink(s, n->insts.at[i].buffer, least, deep + 1))
             return true;
@@ -491,6 +495,155 @@ static void sink_loop(struct loops *l, uint32_t loop) {
         if (loop_of(l->nests.at[k].epoch) == loop) make_nest(&s, &l->nests.at[k]);
 }
 
+/* ---- what no step has to wait for ------------------------------------------------------------ */
+
+/* Nests of a loop that stand on nothing carried, nor on what does: of all steps at once, before it. */
+struct leaving {
+    struct loops *l;
+    uint32_t loop;
+    bool *stays;    /* by nest of the loop */
+    ex *step;       /* by nest that leaves: its steps as an axis */
+};
+
+static const struct nest *written_by(const struct loops *l, buffer_id b, uint32_t *k) {
+    for (*k = 0; *k < l->nests.n; ++*k)
+        if (l->nests.at[*k].out == b) return &l->nests.at[*k];
+    return NULL;
+}
+
+/* Sums that steps take along what none of them carries, and what these are made of and make: they
+ * leave, if nothing that stays reads them. */
+static bool find_leaving(struct leaving *x) {
+    struct loops *l = x->l;
+    bool any = false;
+    uint32_t from;
+    for (uint32_t k = 0; k < l->nests.n; k++) {
+        struct nest *n = &l->nests.at[k];
+        if (loop_of(n->epoch) != x->loop) continue;
+        x->stays[k] = n->scan || n->n_axes == WS_MAX_RANK ||
+                      l->buffers.at[n->out].window.ring || l->buffers.at[n->out].meta.rank == WS_MAX_RANK;
+        for (inst_id i = 0; i < n->insts.n; i++) {
+            const struct inst *load = &n->insts.at[i];
+            const struct buffer *b = &l->buffers.at[load->buffer];
+            if (load->kind != INST_LOAD) continue;
+            const struct nest *maker = written_by(l, load->buffer, &from);
+            x->stays[k] |= b->kind == BUFFER_WINDOW && b->window.carried;
+            x->stays[k] |= maker && maker->epoch == n->epoch && x->stays[from];
+        }
+    }
+    for (bool more = true; more;) { /* what stays keeps what it reads */
+        more = false;
+        for (uint32_t k = 0; k < l->nests.n; k++) {
+            const struct nest *n = &l->nests.at[k];
+            if (loop_of(n->epoch) != x->loop || !x->stays[k]) continue;
+            for (inst_id i = 0; i < n->insts.n; i++) {
+                const struct nest *maker = n->insts.at[i].kind == INST_LOAD
+                                               ? written_by(l, n->insts.at[i].buffer, &from)
+                                               : NULL;
+                if (!maker || maker->epoch != n->epoch || x->stays[from]) continue;
+                x->stays[from] = more = true;
+            }
+        }
+    }
+    for (uint32_t k = 0; k < l->nests.n; k++)
+        any |= loop_of(l->nests.at[k].epoch) == x->loop && !x->stays[k];
+    return any;
+}
+
+static void add_dimension(struct loops *l, struct meta *m, int64_t steps) {
+    memmove(&m->size[1], &m->size[0], (size_t)m->rank * sizeof(ex));
+    m->size[0] = ex_const(l->ex, steps);
+    m->rank++;
+    meta_contiguous(l->ex, m);
+}
+
+static void add_index(ex *index, int n, ex first) {
+    memmove(&index[1], &index[0], (size_t)n * sizeof(ex));
+    index[0] = first;
+}
+
+/* A nest that leaves, with its steps as the outermost axis. */
+static void make_whole(struct leaving *x, uint32_t k) {
+    struct loops *l = x->l;
+    struct exprs *p = l->ex;
+    struct nest *n = &l->nests.at[k];
+    struct buffer *out = &l->buffers.at[n->out];
+    int64_t steps = l->steps.at[x->loop];
+    ex t = ex_index(p, "t", ex_const(p, steps));
+    uint32_t from;
+    for (inst_id i = 0; i < n->insts.n; i++) {
+        struct inst *load = &n->insts.at[i];
+        if (load->kind != INST_LOAD) continue;
+        const struct buffer *b = &l->buffers.at[load->buffer];
+        const struct nest *maker = written_by(l, load->buffer, &from);
+        bool own = maker && loop_of(maker->epoch) == NO_LOOP && x->step[from];
+        if (b->kind != BUFFER_WINDOW && !own) continue;
+        ex at = t;
+        if (b->kind == BUFFER_WINDOW) {
+            at = ex_add(p, ex_const(p, b->window.first), ex_mul(p, t, ex_const(p, b->window.way)));
+            load->buffer = b->window.of;
+        }
+        add_index(load->index, load->n_index++, at);
+    }
+    add_index(n->axes, n->n_axes++, t);
+    add_index(n->out_index, l->buffers.at[n->out].meta.rank, t);
+    if (out->kind == BUFFER_WINDOW)
+        n->out = out->window.of;
+    else
+        add_dimension(l, &out->meta, steps), out->node = 0;
+    n->epoch = 2 * x->loop;
+    x->step[k] = t;
+}
+
+/* Behind the nests that come before the loop. */
+static void leave(struct leaving *x) {
+    struct loops *l = x->l;
+    uint32_t n = 0, first = 0;
+    struct nest *nests = NEW_ARRAY(l->arena, struct nest, l->nests.n);
+    for (uint32_t k = 0; k < l->nests.n; k++)
+        if (loop_of(l->nests.at[k].epoch) == x->loop && !x->stays[k]) make_whole(x, k);
+    while (first < l->nests.n && loop_of(l->nests.at[first].epoch) != x->loop && !x->step[first])
+        nests[n++] = l->nests.at[first++];
+    for (int now = 1; now >= 0; now--)
+        for (uint32_t k = first; k < l->nests.n; k++)
+            if ((x->step[k] != EX_NONE) == now) nests[n++] = l->nests.at[k];
+    l->nests.at = nests;
+}
+
+static bool too_many_read(const struct loops *l, const struct recurrence *r) {
+    bool *read = NEW_ARRAY(l->arena, bool, l->buffers.n);
+    int n = 0;
+    for (uint32_t k = 0; k < r->nests.n; k++) {
+        const struct nest *nest = &l->nests.at[r->nests.at[k].nest];
+        for (inst_id i = 0; i < nest->insts.n; i++) {
+            if (nest->insts.at[i].kind != INST_LOAD || read[nest->insts.at[i].buffer]) continue;
+            n += l->buffers.at[nest->insts.at[i].buffer].kind != BUFFER_TEMP;
+            read[nest->insts.at[i].buffer] = true;
+        }
+    }
+    return n > MOST_READ;
+}
+
+/* Is it a recurrence, or one but for sums over others' elements, which no step has to wait for? Then
+ * these leave it. Windows of it are of all steps, as they were lowered. */
+static bool becomes_recurrence(struct loops *l, uint32_t loop) {
+    struct leaving x = {.l = l, .loop = loop};
+    struct recurrence r;
+    if (loop_recurs(l, loop, &r)) return !too_many_read(l, &r);
+    x.stays = NEW_ARRAY(l->arena, bool, l->nests.n);
+    x.step = NEW_ARRAY(l->arena, ex, l->nests.n);
+    if (!find_leaving(&x)) return false;
+    uint32_t *epoch = NEW_ARRAY(l->arena, uint32_t, l->nests.n);
+    for (uint32_t k = 0; k < l->nests.n; k++) {
+        epoch[k] = l->nests.at[k].epoch;
+        if (loop_of(epoch[k]) == loop && !x.stays[k]) l->nests.at[k].epoch--;
+    }
+    bool recurs = loop_recurs(l, loop, &r) && !too_many_read(l, &r);
+    for (uint32_t k = 0; k < l->nests.n; k++) l->nests.at[k].epoch = epoch[k];
+    if (recurs) leave(&x);
+    return recurs;
+}
+
 /* ---- the pass -------------------------------------------------------------------------------- */
 
 /* What a loop begins with, if that is one number everywhere. */
@@ -509,20 +662,6 @@ static void find_numbers(struct loops *l, uint32_t loop) {
                 w->number = n->insts.at[0];
             }
         }
-}
-
-static bool too_many_read(const struct loops *l, const struct recurrence *r) {
-    bool *read = NEW_ARRAY(l->arena, bool, l->buffers.n);
-    int n = 0;
-    for (uint32_t k = 0; k < r->nests.n; k++) {
-        const struct nest *nest = &l->nests.at[r->nests.at[k].nest];
-        for (inst_id i = 0; i < nest->insts.n; i++) {
-            if (nest->insts.at[i].kind != INST_LOAD || read[nest->insts.at[i].buffer]) continue;
-            n += l->buffers.at[nest->insts.at[i].buffer].kind != BUFFER_TEMP;
-            read[nest->insts.at[i].buffer] = true;
-        }
-    }
-    return n > MOST_READ;
 }
 
 /* Memory that nobody reads: of nests, or of windows that nests read or write. */
@@ -556,12 +695,11 @@ static void drop_unread(struct loops *l) {
 }
 
 void loops_recurrences(struct loops *l) {
-    struct recurrence r;
     bool any = false;
     if (!l->steps.n) return;
     l->recurs = NEW_ARRAY(l->arena, bool, l->steps.n);
     for (uint32_t loop = 0; loop < l->steps.n; loop++) {
-        if (!loop_recurs(l, loop, &r) || too_many_read(l, &r)) continue;
+        if (!becomes_recurrence(l, loop)) continue;
         any = l->recurs[loop] = true;
         sink_loop(l, loop);
         find_numbers(l, loop);

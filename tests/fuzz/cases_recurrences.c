@@ -2,6 +2,7 @@
  * (kernel/recurrence.h): what is carried, what steps read and where that is made, sums along what
  * lanes share, in sizes that fit no vector and no warp; with their gradients too. */
 #include "graph/autograd.h"
+#include "graph/loop.h"
 #include "tests/fuzz/cases.h"
 
 /* The loop node of output k: so many steps of a body over these operands. */
@@ -45,6 +46,7 @@
         SELECT(t, b, d, n, t), 1) "\n"                                                             \
                                   "%y = movedim(%ys, [0], [1])\n%z = add(%y, %u)\nreturn %z\n}\n"
 
+enum { WITHOUT_GRADIENTS = 8 }; /* of these: integers and comparisons */
 static const char *const programs[] = {
     /* all states, and the last one again */
     "graph(%h: f32[3, 7], %a: f32[9, 3, 7], %b: f32[9, 3, 7]) {\n"
@@ -109,5 +111,11 @@ void cases_recurrences(struct arena *a, case_vec *out) {
         struct graph *g = graph_parse(a, exprs_new(a), &src, &d);
         if (!g) WS_BUG("%s", d.text);
         vec_push(a, out, ((struct case_graph){.text = case_text(g), .every = 3}));
+        bool wants[16] = {true, true, true, true, true};
+        struct graph *joint = i == WITHOUT_GRADIENTS ? NULL : graph_backward(g, wants, &d);
+        if (!joint && i != WITHOUT_GRADIENTS) WS_BUG("%s", d.text);
+        if (joint)
+            vec_push(a, out,
+                     ((struct case_graph){.text = case_text(graph_hoist(joint)), .every = 12}));
     }
 }
