@@ -119,8 +119,7 @@ static void find_whole(struct assigning *x) {
         for (int i = 0; i < g->nodes.at[id].n_args; i++) {
             const node_id *at;
             for (int k = arg_nodes(&g->nodes.at[id].args[i], &at); k-- > 0;)
-                x->whole[at[k]] |=
-                    x->made[at[k]].is && !reads_element(x, at[k], &g->nodes.at[id]);
+                x->whole[at[k]] |= x->made[at[k]].is && !reads_element(x, at[k], &g->nodes.at[id]);
         }
     for (uint32_t i = 0; i < g->outputs.n; i++) x->whole[g->outputs.at[i]] = true;
 }
@@ -160,8 +159,8 @@ static node_id make_whole(struct assigning *x, const struct chain *c, node_id id
     all.nodes.at = list;
     for (int64_t i = 0; i < size; i = end) {
         for (end = i + 1; value[i] == NONE && end < size && value[end] == NONE;) end++;
-        list[all.nodes.n++] = value[i] == NONE ? base_slice(x, id, c->base, i, end)
-                                               : x->map[value[i]];
+        list[all.nodes.n++] =
+            value[i] == NONE ? base_slice(x, id, c->base, i, end) : x->map[value[i]];
     }
     struct arg args[] = {all, arg_int(x->to, dim)};
     return must_call(x, OP_CAT, args, 2, id);

@@ -497,12 +497,13 @@ static void sink_loop(struct loops *l, uint32_t loop) {
 
 /* ---- what no step has to wait for ------------------------------------------------------------ */
 
-/* Nests of a loop that stand on nothing carried, nor on what does: of all steps at once, before it. */
+/* Nests of a loop that stand on nothing carried, nor on what does: of all steps at once, before it.
+ */
 struct leaving {
     struct loops *l;
     uint32_t loop;
-    bool *stays;    /* by nest of the loop */
-    ex *step;       /* by nest that leaves: its steps as an axis */
+    bool *stays; /* by nest of the loop */
+    ex *step;    /* by nest that leaves: its steps as an axis */
 };
 
 static const struct nest *written_by(const struct loops *l, buffer_id b, uint32_t *k) {
@@ -520,8 +521,9 @@ static bool find_leaving(struct leaving *x) {
     for (uint32_t k = 0; k < l->nests.n; k++) {
         struct nest *n = &l->nests.at[k];
         if (loop_of(n->epoch) != x->loop) continue;
-        x->stays[k] = n->scan || n->n_axes == WS_MAX_RANK ||
-                      l->buffers.at[n->out].window.ring || l->buffers.at[n->out].meta.rank == WS_MAX_RANK;
+        const struct buffer *out = &l->buffers.at[n->out];
+        x->stays[k] = n->scan || n->n_axes == WS_MAX_RANK || out->window.ring ||
+                      out->meta.rank == WS_MAX_RANK;
         for (inst_id i = 0; i < n->insts.n; i++) {
             const struct inst *load = &n->insts.at[i];
             const struct buffer *b = &l->buffers.at[load->buffer];
@@ -624,8 +626,8 @@ static bool too_many_read(const struct loops *l, const struct recurrence *r) {
     return n > MOST_READ;
 }
 
-/* Is it a recurrence, or one but for sums over others' elements, which no step has to wait for? Then
- * these leave it. Windows of it are of all steps, as they were lowered. */
+/* Is it a recurrence, or one but for sums over others' elements, which no step has to wait for?
+ * Then these leave it. Windows of it are of all steps, as they were lowered. */
 static bool becomes_recurrence(struct loops *l, uint32_t loop) {
     struct leaving x = {.l = l, .loop = loop};
     struct recurrence r;

@@ -187,7 +187,7 @@ static void test_assigned(void **state) {
           steps_text(a, inputs, "", cell,
                      "%i = zeros_like(%h3)\n%j = unsqueeze(%i, 1)\n%k = slice(%y12, 1, 0, 11)\n"
                      "%m = cat([%k, %j], 1)\nreturn %m\n"),
-          1);
+          2);
     rolls(a, /* a tensor that is read whole on the way is there */
           steps_text(a, inputs, "", cell, "%z = sum(%y5, [1])\nreturn %y12, %z\n"), 0);
     arena_free(a);
