@@ -495,6 +495,126 @@ static void sink_loop(struct loops *l, uint32_t loop) {
         if (loop_of(l->nests.at[k].epoch) == loop) make_nest(&s, &l->nests.at[k]);
 }
 
+/* ---- axes that are several ------------------------------------------------------------------- */
+
+/* Of a load, as the batches of a product of heads have it: dimension d is axis // m, and the next
+ * one axis % m. */
+static bool is_split(struct exprs *p, const struct inst *load, int d, ex *axis, int64_t *m) {
+    ex q = load->index[d], r = d + 1 < load->n_index ? load->index[d + 1] : EX_NONE;
+    if (!r || ex_kind(p, q) != EX_DIV || ex_kind(p, r) != EX_MOD) return false;
+    *axis = ex_lhs(p, q);
+    return ex_kind(p, *axis) == EX_SYM && ex_lhs(p, r) == *axis && ex_rhs(p, q) == ex_rhs(p, r) &&
+           ex_is_const(p, ex_rhs(p, q), m);
+}
+
+/* A buffer's dimension d as two, of which the inner one has m. */
+static void split_dimension(struct loops *l, buffer_id b, int d, int64_t m) {
+    struct meta *x = &l->buffers.at[b].meta;
+    int behind = x->rank - d - 1;
+    memmove(&x->size[d + 2], &x->size[d + 1], (size_t)behind * sizeof(ex));
+    memmove(&x->stride[d + 2], &x->stride[d + 1], (size_t)behind * sizeof(ex));
+    ex size = x->size[d], stride = x->stride[d], by = ex_const(l->ex, m);
+    x->size[d] = ex_div(l->ex, size, by), x->size[d + 1] = by;
+    x->stride[d] = ex_mul(l->ex, stride, by), x->stride[d + 1] = stride;
+    x->rank++;
+}
+
+static void split_index(ex *index, int n, int d, ex outer, ex inner) {
+    memmove(&index[d + 2], &index[d + 1], (size_t)(n - d - 1) * sizeof(ex));
+    index[d] = outer, index[d + 1] = inner;
+}
+
+/* What nest k writes, and whoever reads it: false if others go along with it. */
+static bool split_output(struct loops *l, uint32_t k, ex axis, int64_t m, ex outer, ex inner) {
+    struct nest *n = &l->nests.at[k];
+    buffer_id b = n->out;
+    const struct buffer *out = &l->buffers.at[b];
+    struct exprs *p = l->ex;
+    int d = 0;
+    while (d < out->meta.rank && n->out_index[d] != axis) d++;
+    if (d == out->meta.rank || out->meta.rank == WS_MAX_RANK) return false;
+    for (buffer_id c = 0; c < l->buffers.n && out->kind == BUFFER_WINDOW; c++)
+        if (l->buffers.at[c].kind == BUFFER_WINDOW && l->buffers.at[c].window.carried &&
+            l->buffers.at[c].window.of == out->window.of)
+            return false;
+    split_index(n->out_index, out->meta.rank, d, outer, inner);
+    split_dimension(l, b, d, m);
+    l->buffers.at[b].node = 0;
+    for (uint32_t r = 0; r < l->nests.n; r++)
+        for (inst_id i = 0; i < l->nests.at[r].insts.n; i++) {
+            struct inst *load = &l->nests.at[r].insts.at[i];
+            ex by = ex_const(p, m), e = load->index[d];
+            if (load->kind != INST_LOAD || load->buffer != b) continue;
+            split_index(load->index, load->n_index++, d, ex_div(p, e, by), ex_mod(p, e, by));
+        }
+    return true;
+}
+
+/* Axis i of nest k as two. */
+static bool split_axis(struct loops *l, uint32_t k, int i, int64_t m) {
+    struct nest *n = &l->nests.at[k];
+    struct exprs *p = l->ex;
+    ex axis = n->axes[i], by = ex_const(p, m);
+    if (n->n_axes == WS_MAX_RANK || bound_of(l, axis) % m || bound_of(l, axis) == m) return false;
+    ex outer = ex_index(p, ex_symbol(p, axis)->name, ex_const(p, bound_of(l, axis) / m)),
+       inner = ex_index(p, ex_symbol(p, axis)->name, by);
+    if (!split_output(l, k, axis, m, outer, inner)) return false;
+    ex both = ex_add(p, ex_mul(p, outer, by), inner);
+    for (inst_id j = 0; j < n->insts.n; j++)
+        for (int d = 0; d < n->insts.at[j].n_index; d++)
+            n->insts.at[j].index[d] = ex_subst(p, n->insts.at[j].index[d], &axis, &both, 1);
+    split_index(n->axes, n->n_axes++, i, outer, inner);
+    return true;
+}
+
+static bool split_nest(struct loops *l, uint32_t k, uint32_t loop) {
+    struct axes x = {.l = l, .loop = loop};
+    const struct nest *n = &l->nests.at[k];
+    for (inst_id j = 0; j < n->insts.n; j++) {
+        const struct inst *load = &n->insts.at[j];
+        if (load->kind != INST_LOAD || !maker_of(&x, load->buffer)) continue;
+        for (int d = 0; d < load->n_index; d++) {
+            ex axis;
+            int64_t m;
+            if (!is_split(l->ex, load, d, &axis, &m)) continue;
+            for (int i = 0; i < n->n_axes; i++)
+                if (n->axes[i] == axis && split_axis(l, k, i, m)) return true;
+        }
+    }
+    return false;
+}
+
+/* The loop's nests with axes of their own for what reads others' by quotients and remainders. */
+static void split_loop(struct loops *l, uint32_t loop) {
+    for (uint32_t k = 0; k < l->nests.n; k++)
+        while (loop_of(l->nests.at[k].epoch) == loop && split_nest(l, k, loop)) continue;
+}
+
+/* All that split_loop changes. */
+struct saved {
+    struct nest *nests;
+    struct buffer *buffers;
+};
+
+static struct saved save(const struct loops *l) {
+    struct saved x = {NEW_ARRAY(l->arena, struct nest, l->nests.n),
+                      NEW_ARRAY(l->arena, struct buffer, l->buffers.n)};
+    memcpy(x.buffers, l->buffers.at, l->buffers.n * sizeof *x.buffers);
+    memcpy(x.nests, l->nests.at, l->nests.n * sizeof *x.nests);
+    for (uint32_t k = 0; k < l->nests.n; k++) {
+        struct inst *insts = NEW_ARRAY(l->arena, struct inst, l->nests.at[k].insts.n);
+        memcpy(insts, l->nests.at[k].insts.at, l->nests.at[k].insts.n * sizeof *insts);
+        x.nests[k].insts.at = insts;
+        x.nests[k].insts.cap = x.nests[k].insts.n;
+    }
+    return x;
+}
+
+static void restore(struct loops *l, struct saved x) {
+    memcpy(l->nests.at, x.nests, l->nests.n * sizeof *x.nests);
+    memcpy(l->buffers.at, x.buffers, l->buffers.n * sizeof *x.buffers);
+}
+
 /* ---- what no step has to wait for ------------------------------------------------------------ */
 
 /* Nests of a loop that stand on nothing carried, nor on what does: of all steps at once, before it.
@@ -631,10 +751,19 @@ static bool too_many_read(const struct loops *l, const struct recurrence *r) {
 static bool becomes_recurrence(struct loops *l, uint32_t loop) {
     struct leaving x = {.l = l, .loop = loop};
     struct recurrence r;
-    if (loop_recurs(l, loop, &r)) return !too_many_read(l, &r);
+    struct saved before = save(l);
+    split_loop(l, loop);
+    if (loop_recurs(l, loop, &r)) {
+        if (!too_many_read(l, &r)) return true;
+        restore(l, before);
+        return false;
+    }
     x.stays = NEW_ARRAY(l->arena, bool, l->nests.n);
     x.step = NEW_ARRAY(l->arena, ex, l->nests.n);
-    if (!find_leaving(&x)) return false;
+    if (!find_leaving(&x)) {
+        restore(l, before);
+        return false;
+    }
     uint32_t *epoch = NEW_ARRAY(l->arena, uint32_t, l->nests.n);
     for (uint32_t k = 0; k < l->nests.n; k++) {
         epoch[k] = l->nests.at[k].epoch;
@@ -642,7 +771,10 @@ static bool becomes_recurrence(struct loops *l, uint32_t loop) {
     }
     bool recurs = loop_recurs(l, loop, &r) && !too_many_read(l, &r);
     for (uint32_t k = 0; k < l->nests.n; k++) l->nests.at[k].epoch = epoch[k];
-    if (recurs) leave(&x);
+    if (recurs)
+        leave(&x);
+    else
+        restore(l, before);
     return recurs;
 }
 

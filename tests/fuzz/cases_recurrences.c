@@ -46,7 +46,7 @@
         SELECT(t, b, d, n, t), 1) "\n"                                                             \
                                   "%y = movedim(%ys, [0], [1])\n%z = add(%y, %u)\nreturn %z\n}\n"
 
-enum { WITHOUT_GRADIENTS = 8 }; /* of these: integers and comparisons */
+enum { WITHOUT_GRADIENTS = 9 }; /* of these: integers and comparisons */
 static const char *const programs[] = {
     /* all states, and the last one again */
     "graph(%h: f32[3, 7], %a: f32[9, 3, 7], %b: f32[9, 3, 7]) {\n"
@@ -71,6 +71,16 @@ static const char *const programs[] = {
                  "  %kv: f32[2, 5, 4] = mul(%k, %v)\n  %d: f32[2, 5, 4] = mul(%s, 0.9)\n"
                  "  %n: f32[2, 5, 4] = add(%d, %kv)\n  %o: f32[2, 1, 4] = matmul(%q, %n)\n"
                  "  return %n, %o\n}",
+                 1) "\nreturn %y\n}\n",
+    /* the same of heads: a product's batches are two axes of what is carried */
+    "graph(%s: f32[2, 3, 5, 4], %q: f32[9, 2, 3, 5], %k: f32[9, 2, 3, 5], %v: f32[9, 2, 3, 4]) {\n"
+    "%y = " LOOP("%s, %q, %k, %v", "0, -1, -1, -1", "0, 0, 0, 0", "0, 1, 1, 1", "9",
+                 "graph(%s: f32[2, 3, 5, 4], %q: f32[2, 3, 5], %k: f32[2, 3, 5], "
+                 "%v: f32[2, 3, 4]) {\n"
+                 "  %a = unsqueeze(%k, 3)\n  %b = unsqueeze(%v, 2)\n  %kv = mul(%a, %b)\n"
+                 "  %d = mul(%s, 0.9)\n  %n: f32[2, 3, 5, 4] = add(%d, %kv)\n"
+                 "  %r = unsqueeze(%q, 2)\n  %o = matmul(%r, %n)\n  %p = squeeze(%o, 2)\n"
+                 "  return %n, %p\n}",
                  1) "\nreturn %y\n}\n",
     /* a line of delays, a counter, and what one step compares */
     "graph(%a: f32[6], %b: f32[6], %c: i64[6], %x: f32[12, 6]) {\n"
