@@ -200,6 +200,10 @@ struct recurrence {
     VEC(struct recurrent_nest) nests; /* in order */
 };
 bool loop_recurs(const struct loops *l, uint32_t loop, struct recurrence *out);
+/* Is it one of a loop that `recurs` has? Its sums stay as they are. */
+static inline bool nest_recurs(const struct loops *l, const struct nest *n) {
+    return l->recurs && loop_of(n->epoch) != NO_LOOP && l->recurs[loop_of(n->epoch)];
+}
 /* Which loops are, for a device that takes them whole: what they read is made where it is read if
  * that moves less. From here on their windows have any strides. */
 void loops_recurrences(struct loops *l);
