@@ -72,6 +72,7 @@ static struct loops *lower_graph(const struct compile *c, const struct graph *g,
     struct loops *l = loops_lower(g, a, d);
     if (l && c->fusion != WS_EAGER && c->limits->kind == DEVICE_CUDA && c->limits->sm >= 80)
         loops_results_apart(l, c->limits->units);
+    if (l && c->fusion != WS_EAGER && c->limits->kind == DEVICE_CUDA) loops_recurrences(l);
     return l;
 }
 
@@ -331,6 +332,7 @@ static bool fuse(struct compile *c) {
         schedule_beside(c->schedule, small_us, c);
         schedule_pieces(c->schedule);
         schedule_pitch(c->schedule, group_us, c);
+        schedule_recurrences(c->schedule);
         if (is_by_rule(c)) schedule_persistent(c->schedule, group_us, persists, c);
         schedule_memory(c->schedule);
     }

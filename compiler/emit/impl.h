@@ -64,6 +64,7 @@ const char *ex_text(struct emitter *w, ex e); /* an index or size as C */
  * r_from or less. */
 void put_depth_range(struct emitter *w, const char *type, const char *m0, int64_t rows,
                      const char *n0, int64_t columns, const char *depth);
+const char *const_text(struct emitter *w, const struct value_node *x); /* a CONST as C */
 const char *ref(struct emitter *w, value_id v); /* how the scope at hand names v */
 const char *value_text(struct emitter *w,
                        value_id v);       /* right-hand side of a CONST, INDEX, OP or CAST */
@@ -107,12 +108,14 @@ void put_guarded_store1(struct emitter *w, const struct store_node *s);
 const char *put_target(struct emitter *w, const char **counts);
 void put_landing_range(struct emitter *w, const char *first, const char *last);
 
-/* cuda_rows.c, cuda_mma.c, cuda_matmul.c, cuda_persistent.c, c_rows.c, c_matmul.c */
+/* cuda_rows.c, cuda_mma.c, cuda_matmul.c, cuda_persistent.c, cuda_recurrence.c, c_rows.c,
+ * c_matmul.c */
 void emit_cuda_rows(struct emitter *w);
 void emit_cuda_mma(struct emitter *w);
 void emit_cuda_chained(struct emitter *w);
 void emit_cuda_matmul(struct emitter *w);
 void emit_cuda_persistent(struct emitter *w);
+void emit_cuda_recurrence(struct emitter *w);
 void emit_c_rows(struct emitter *w);
 void emit_c_matmul(struct emitter *w);
 

@@ -90,7 +90,7 @@ static const char *number_text(struct emitter *w, double v, enum dtype t) {
     return arena_printf(w->arena, signbit(v) ? "(%s%s)" : "%s%s", s, wide ? "" : "f");
 }
 
-static const char *const_text(struct emitter *w, const struct value_node *x) {
+const char *const_text(struct emitter *w, const struct value_node *x) {
     return dtype_is_int(x->dtype) ? integer_text(w, x->whole, x->dtype == DT_I64)
                                   : number_text(w, x->number, x->dtype);
 }
@@ -550,7 +550,7 @@ static bool is_large(const struct emitter *w) {
     int64_t size = kernel_size_of_element(w->k);
     if (!w->cuda) return size > MOST_OF_C;
     bool dot = w->k->kind == KERNEL_MATMUL;
-    if (y->chained || y->persistent) return false;
+    if (y->chained || y->persistent || y->recurrent) return false;
     if (y->product) return product_calls_maths(w->k, y->product);
     if (dot) return size * knob[KNOB_tm] * knob[KNOB_tn] > MOST;
     return size * (elements > FEW ? elements : FEW) > MOST;
@@ -641,6 +641,8 @@ bool emit_source(const struct block *p, struct arena *a, struct ws_source *out, 
         emit_cuda_chained(&w);
     else if (p->layout.persistent)
         emit_cuda_persistent(&w);
+    else if (p->layout.recurrent)
+        emit_cuda_recurrence(&w);
     else if (w.cuda)
         (p->layout.product ? emit_cuda_mma : dot ? emit_cuda_matmul : emit_cuda_rows)(&w);
     else

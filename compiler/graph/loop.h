@@ -57,6 +57,10 @@ double loop_work(const struct graph *g, node_id id);
  * new graph in the same arena, or g. */
 struct graph *graph_roll(struct graph *g);
 
+/* assigned.c: tensors whose elements along a dimension are assigned one after the other, as lists
+ * of these: a step of graph_roll. Returns a new graph in the same arena, or g. */
+struct graph *graph_assigned(struct graph *g);
+
 /* hoist.c: products that no step has to wait for before loops, carried sums of products behind
  * them; part of graph_roll, and of use to loops that autograd has made. Returns a new graph in the
  * same arena, or g. */

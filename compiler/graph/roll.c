@@ -639,9 +639,10 @@ static bool has_symbols(const struct graph *g) {
     return false;
 }
 
-struct graph *graph_roll(struct graph *g) {
+struct graph *graph_roll(struct graph *given) {
+    if (given->nodes.n < MIN_STEPS * 2 || has_symbols(given)) return given;
+    struct graph *g = graph_assigned(given);
     uint32_t n = g->nodes.n;
-    if (n < MIN_STEPS * 2 || has_symbols(g)) return g;
     struct rolling r = {.from = g, .to = graph_like(g)};
     r.look = NEW_ARRAY(g->arena, uint64_t, n);
     r.next = NEW_ARRAY(g->arena, node_id, n);
@@ -660,7 +661,7 @@ struct graph *graph_roll(struct graph *g) {
         if (behind == id) copy_node(&r, id++);
         id = behind > id ? behind : id;
     }
-    if (!r.any) return g;
+    if (!r.any) return given;
     for (uint32_t i = 0; i < g->outputs.n; i++)
         vec_push(g->arena, &r.to->outputs, now(&r, g->outputs.at[i]));
     struct graph *rolled = graph_drop_unused(r.to);

@@ -296,6 +296,10 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
         p->tickets = 4;
         return p;
     }
+    if (k->kind == KERNEL_RECURRENCE) {
+        p->grid = y->recurrent->blocks;
+        return p;
+    }
     if (k->kind == KERNEL_CHAINED) {
         build_chained(p);
         p->grid = kernel_size(k, AXIS_Z) * tile_count(kernel_size(k, AXIS_M), y->bx) * y->split;

@@ -958,6 +958,7 @@ static struct kernel *lies_better_swapped(const struct schedule *s, uint32_t gro
 struct kernel *kernel_build(const struct schedule *s, uint32_t group,
                             const struct device_limits *limits, struct arena *a) {
     if (s->groups.at[group].persistent) return kernel_build_persistent(s, group, limits, a);
+    if (s->groups.at[group].recurrent) return kernel_build_recurrence(s, group, limits, a);
     struct kernel *k = build(s, group, limits, (struct form){0}, a),
                   *swapped = lies_better_swapped(s, group, k, limits, a);
     if (swapped) return swapped;

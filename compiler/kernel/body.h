@@ -13,7 +13,8 @@ enum kernel_kind {
     KERNEL_SCAN,
     KERNEL_MATMUL,
     KERNEL_CHAINED,
-    KERNEL_PERSISTENT /* all steps of a loop: see persistent.h */
+    KERNEL_PERSISTENT, /* all steps of a loop: see persistent.h */
+    KERNEL_RECURRENCE  /* and of one whose elements go their own way: see recurrence.h */
 };
 enum axis { AXIS_X, AXIS_R, AXIS_Z, AXIS_M, AXIS_N, AXIS_C, AXIS_COUNT };
 enum {
@@ -146,9 +147,10 @@ struct kernel {
     bool of_vector;  /* REDUCE: rows of a matrix, multiplied by one vector */
     bool whole_rows; /* SCAN: what a row comes to is wanted along it, by elements, a scan or another
                         reduction: a tile is a whole row */
-    const struct steps *steps;     /* PERSISTENT */
-    const struct landing *landing; /* NULL: terms count wherever they are */
-    bool below;                    /* a thread has windows one below the other (taps.c) */
+    const struct steps *steps;         /* PERSISTENT; of a RECURRENCE their number alone */
+    const struct recurrent *recurrent; /* RECURRENCE */
+    const struct landing *landing;     /* NULL: terms count wherever they are */
+    bool below;                        /* a thread has windows one below the other (taps.c) */
     bool unrolled;   /* taps or arms (taps.c, arms.c): several loads and stores a point are of one
                         buffer */
     bool wide_index; /* element offsets need 64 bits */

@@ -181,5 +181,6 @@ double cost_traffic(const struct kernel *k, const struct layout *y, int64_t bloc
 
 double kernel_cost(const struct kernel *k, const struct layout *y) {
     if (y->persistent) return persistent_cost(k, y);
+    if (y->recurrent) return recurrence_cost(k, y);
     return (k->limits->kind == DEVICE_CPU ? cost_on_cpu : cost_on_gpu)(k, y);
 }

@@ -106,6 +106,7 @@
 #include "kernel/layout.h"
 #include "kernel/persistent.h"
 #include "kernel/product.h"
+#include "kernel/recurrence.h"
 
 /* cost.c */
 double kernel_flops(const struct kernel *k);

@@ -891,6 +891,7 @@ static const char *find_layout(const struct kernel *k, const struct config *c, s
     bool gpu = k->limits->kind == DEVICE_CUDA,
          dot = k->kind == KERNEL_MATMUL || k->kind == KERNEL_CHAINED;
     if (k->kind == KERNEL_PERSISTENT) return persistent_layout(k, c, y, a);
+    if (k->kind == KERNEL_RECURRENCE) return recurrence_layout(k, c, y, a);
     y->apart = gpu && y->cluster > 1 && kernel_only_columns(k);
     const char *bad = check_knobs(c, k->kind, a);
     if (bad) return bad;

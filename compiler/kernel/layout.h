@@ -12,6 +12,7 @@
 struct product;
 struct chained;
 struct persistent;
+struct recurrent_layout;
 
 /* How many tiles of that size there are, the last one not always full. */
 static inline int64_t tile_count(int64_t size, int64_t tile) { return (size + tile - 1) / tile; }
@@ -116,7 +117,8 @@ struct layout {
     const struct windows *windows; /* pointwise: loads that share vectors; NULL if none do */
     const struct product *product; /* matmul: on the matrix units; NULL: by plain arithmetic */
     const struct chained *chained; /* chained products; NULL of others */
-    const struct persistent *persistent; /* a loop's steps; NULL of others */
+    const struct persistent *persistent;      /* a loop's steps; NULL of others */
+    const struct recurrent_layout *recurrent; /* a recurrence; NULL of others */
     const struct flat_tile *flat; /* matmul on a CPU: windows stay in an image; NULL: in panels */
 };
 

@@ -254,8 +254,10 @@ buffer_vec persistent_memory(const struct kernel *k, struct arena *a) {
     for (uint32_t i = 0; i < k->buffers.n; i++) {
         const struct buffer *b = &k->schedule->loops->buffers.at[k->buffers.at[i]];
         bool window = b->kind == BUFFER_WINDOW;
-        add_memory(&all, window ? b->window.of : k->buffers.at[i], a);
-        if (window && b->window.carried) add_memory(&all, b->window.start, a);
+        bool carried = window && b->window.carried;
+        if (!carried || !k->recurrent) /* there registers have it */
+            add_memory(&all, window ? b->window.of : k->buffers.at[i], a);
+        if (carried && !b->window.from_number) add_memory(&all, b->window.start, a);
     }
     return all;
 }

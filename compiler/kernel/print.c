@@ -95,6 +95,7 @@ const char *kernel_kind_name(enum kernel_kind kind) {
     case KERNEL_MATMUL: return "matmul";
     case KERNEL_CHAINED: return "products";
     case KERNEL_PERSISTENT: return "steps";
+    case KERNEL_RECURRENCE: return "recurrence";
     }
     WS_BUG("no kernel kind: %d", (int)kind);
 }
@@ -120,12 +121,26 @@ static void put_window_of(struct buf *b, const struct kernel *k, const struct bu
     const struct loop_window *x = &B->window;
     buffer_vec memory = persistent_memory(k, k->arena);
     uint32_t of = 0, start = 0;
+    if (x->carried && x->from_number) {
+        buf_printf(b, ", carried, at first %g", x->number.value);
+        return;
+    }
+    while (x->carried && memory.at[start] != x->start) start++;
+    if (x->carried && k->recurrent) {
+        buf_printf(b, ", carried, at first memory %u", start);
+        return;
+    }
     while (memory.at[of] != x->of) of++;
     buf_printf(b, ", %lld + %lld t of %lld in memory %u", (long long)x->first, (long long)x->way,
                (long long)x->each, of);
-    while (x->carried && memory.at[start] != x->start) start++;
     if (x->carried) buf_printf(b, ", a step before, at first memory %u", start);
     if (x->ring) buf_printf(b, ", %lld in turns", (long long)x->ring);
+}
+
+static void put_carries(struct buf *b, const struct kernel *k) {
+    for (uint32_t i = 0; k->recurrent && i < k->recurrent->carries.n; i++)
+        buf_printf(b, "  v%u is v%u of the step before\n", k->recurrent->carries.at[i].load,
+                   k->recurrent->carries.at[i].next);
 }
 
 void kernel_print(struct buf *b, const struct kernel *k) {
@@ -165,8 +180,10 @@ void kernel_print(struct buf *b, const struct kernel *k) {
     for (uint32_t i = 0; i < k->stores.n; i++) {
         buf_puts(b, "  ");
         put_store(b, k, &k->stores.at[i]);
+        if (k->recurrent && k->recurrent->last[i]) buf_puts(b, " in the last step");
         buf_putc(b, '\n');
     }
+    put_carries(b, k);
 }
 
 void kernel_print_lines(struct buf *b, const struct kernel *k) {
@@ -303,6 +320,20 @@ static void put_persistent(struct buf *b, const struct block *p) {
     }
 }
 
+static void put_recurrence(struct buf *b, const struct block *p) {
+    const struct kernel *k = p->kernel;
+    const struct recurrent_layout *x = p->layout.recurrent;
+    buf_printf(b, "%lld steps, a point %d lanes of %d elements, loads %d steps ahead\n",
+               (long long)k->recurrent->n, x->lanes, x->own, x->ahead);
+    for (value_id v = 0; v < k->values.n; v++) put_values(b, k, &v, 1, 1);
+    for (uint32_t i = 0; i < k->stores.n; i++) {
+        buf_puts(b, "    ");
+        put_store(b, k, &k->stores.at[i]);
+        buf_putc(b, '\n');
+    }
+    put_carries(b, k);
+}
+
 void block_print(struct buf *b, const struct block *p) {
     const struct kernel *k = p->kernel;
     const struct layout *y = &p->layout;
@@ -332,6 +363,9 @@ void block_print(struct buf *b, const struct block *p) {
         buf_printf(b, "v%u += dot(v%u, v%u) over r\n", k->dot, k->dot_a, k->dot_b);
     } else if (y->persistent) {
         put_persistent(b, p);
+        return;
+    } else if (y->recurrent) {
+        put_recurrence(b, p);
         return;
     } else if (y->chained) {
         buf_printf(b, "tile m=%d n=%d, warp %d, %d columns\n", y->bx, y->br, y->chained->warp_rows,

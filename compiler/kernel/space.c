@@ -20,7 +20,7 @@ void propose(struct space *s, struct config c) {
     bool legal = !kernel_layout(s->k, &c, &y, s->arena);
     if (legal && !map_put(&s->met, &c, sizeof c, 0)) return;
     if (legal) vec_push(s->arena, &s->all, ((struct candidate){c, kernel_cost(s->k, &y), 0}));
-    if (y.shift || s->k->kind == KERNEL_PERSISTENT || s->k->limits->kind == DEVICE_CPU) return;
+    if (y.shift || s->k->steps || s->k->limits->kind == DEVICE_CPU) return;
     c.knob[KNOB_shift] = 1;
     if (y.rows_inner) c.knob[KNOB_skip_l1] = 0; /* the next thread reads the second vector, too */
     propose(s, c);
@@ -267,6 +267,8 @@ static struct space all_configs(const struct kernel *k, struct arena *a) {
         propose_cpu(&s);
     else if (k->kind == KERNEL_PERSISTENT)
         propose_persistent(&s);
+    else if (k->kind == KERNEL_RECURRENCE)
+        propose_recurrence(&s);
     else if (k->kind == KERNEL_MATMUL)
         propose_matmul(&s);
     else if (k->kind == KERNEL_CHAINED)

@@ -86,6 +86,9 @@ void propose_matmul(struct space *s);
 /* persistent.c */
 void propose_persistent(struct space *s);
 
+/* recurrence.c */
+void propose_recurrence(struct space *s);
+
 /* space_cpu.c */
 void propose_cpu(struct space *s);
 

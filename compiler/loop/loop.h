@@ -46,38 +46,6 @@
 typedef uint32_t buffer_id;
 typedef uint32_t inst_id;
 
-/* A STACK is a temporary whose outermost dimension the steps of a loop go along: written by one
- * nest, or a WINDOW at a time. */
-enum buffer_kind { BUFFER_INPUT, BUFFER_TEMP, BUFFER_OUTPUT, BUFFER_STACK, BUFFER_WINDOW };
-
-/* A piece of a concatenation is a WINDOW of the whole, too, the same in every call: `first`
- * elements behind where that begins, and with its strides (schedule/pieces.c).
- *
- * In step t of its loop a WINDOW is element first + way * t of a buffer, modulo `ring` if that is
- * not 0; carried, what that was in the step before, in step 0 the whole of `start`. */
-struct loop_window {
-    buffer_id of, start;
-    bool carried;
-    int64_t first, way, ring;
-    int64_t each; /* elements of `of` from one to the next */
-};
-
-struct buffer {
-    const char *name;
-    enum buffer_kind kind;
-    int index; /* INPUT: of graph.inputs; OUTPUT: of graph.outputs */
-    struct meta
-        meta; /* TEMP, but for its rows' length (schedule/pitch.c), OUTPUT and, of a loop, WINDOW
-                         are contiguous; OUTPUT may have another shape
-                         than the graph's output, with the same elements in order; of a STACK each
-                         element along its outermost dimension is, and begins where vectors do */
-    struct loop_window window; /* WINDOW */
-    node_id node; /* one more than the node of loops.graph whose elements it holds, in row-major
-                     order; 0: it holds parts of them, or of what a pass has made */
-    int64_t
-        *first; /* by dimension: where those of the node begin that it holds; NULL: it holds all */
-};
-
 /* How a reduction combines, what it starts from, and the prelude's name for it.
  *   REDUCTION(name, identity as C, combine over a and b in double, prelude operator) */
 #define REDUCTIONS(R)                                                                              \
@@ -139,6 +107,40 @@ struct inst {
     ex index[WS_MAX_RANK];
 };
 
+/* A STACK is a temporary whose outermost dimension the steps of a loop go along: written by one
+ * nest, or a WINDOW at a time. */
+enum buffer_kind { BUFFER_INPUT, BUFFER_TEMP, BUFFER_OUTPUT, BUFFER_STACK, BUFFER_WINDOW };
+
+/* A piece of a concatenation is a WINDOW of the whole, too, the same in every call: `first`
+ * elements behind where that begins, and with its strides (schedule/pieces.c).
+ *
+ * In step t of its loop a WINDOW is element first + way * t of a buffer, modulo `ring` if that is
+ * not 0; carried, what that was in the step before, in step 0 the whole of `start`. */
+struct loop_window {
+    buffer_id of, start;
+    bool carried;
+    int64_t first, way, ring;
+    int64_t each;       /* elements of `of` from one to the next */
+    bool from_number;   /* carried, of a recurrence: all of `start` is this, and nobody makes it */
+    struct inst number; /* CONST */
+};
+
+struct buffer {
+    const char *name;
+    enum buffer_kind kind;
+    int index; /* INPUT: of graph.inputs; OUTPUT: of graph.outputs */
+    struct meta
+        meta; /* TEMP, but for its rows' length (schedule/pitch.c), OUTPUT and, of a loop, WINDOW
+                         are contiguous; OUTPUT may have another shape
+                         than the graph's output, with the same elements in order; of a STACK each
+                         element along its outermost dimension is, and begins where vectors do */
+    struct loop_window window; /* WINDOW */
+    node_id node; /* one more than the node of loops.graph whose elements it holds, in row-major
+                     order; 0: it holds parts of them, or of what a pass has made */
+    int64_t
+        *first; /* by dimension: where those of the node begin that it holds; NULL: it holds all */
+};
+
 struct nest {
     const char *name; /* of the graph node, a C identifier */
     node_id origin;   /* node of the captured graph */
@@ -163,6 +165,7 @@ struct loops {
     VEC(struct buffer) buffers;
     VEC(struct nest) nests;
     VEC(int64_t) steps; /* by loop */
+    bool *recurs;       /* by loop: is it a recurrence (recurrence.c)? NULL: none is */
 };
 
 /* The loop of an epoch, or NO_LOOP; and how often its nests are run. */
@@ -182,6 +185,28 @@ void loops_results_apart(struct loops *l, int units);
 
 /* within.c: what sums alone read, and is far larger than they are, is computed within them. */
 void loops_within(struct loops *l);
+
+/* recurrence.c: a loop's steps whose elements go their own way. Axes that all elements have, x, and
+ * that steps reduce, r, are those of one of its nests; `to`, by axis of a nest, those that it
+ * reduces behind the others, is which of them it is. False: the loop is none. */
+struct recurrent_nest {
+    uint32_t nest;
+    int n;
+    ex from[2 * WS_MAX_RANK], to[2 * WS_MAX_RANK];
+};
+struct recurrence {
+    int n_x, n_r;
+    ex x[WS_MAX_RANK], r[WS_MAX_RANK];
+    VEC(struct recurrent_nest) nests; /* in order */
+};
+bool loop_recurs(const struct loops *l, uint32_t loop, struct recurrence *out);
+/* Is it one of a loop that `recurs` has? Its sums stay as they are. */
+static inline bool nest_recurs(const struct loops *l, const struct nest *n) {
+    return l->recurs && loop_of(n->epoch) != NO_LOOP && l->recurs[loop_of(n->epoch)];
+}
+/* Which loops are, for a device that takes them whole: what they read is made where it is read if
+ * that moves less. From here on their windows have any strides. */
+void loops_recurrences(struct loops *l);
 
 /* print.c, verify.c */
 void loops_print(struct buf *b, const struct loops *l);

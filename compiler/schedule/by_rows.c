@@ -536,7 +536,7 @@ static bool cut_nests(struct loops *l, const struct device_limits *limits, bool 
     find_writers(&s);
     if (beside) find_leaves(&s);
     for (uint32_t k = 0; k < l->nests.n; k++)
-        while (may_cut(&l->nests.at[k])) {
+        while (may_cut(&l->nests.at[k]) && !nest_recurs(l, &l->nests.at[k])) {
             struct nest n = l->nests.at[k];
             struct cut c = best_cut(&s, k, &n);
             if (!c.n_inner) break;
@@ -552,7 +552,8 @@ static bool cut_nests(struct loops *l, const struct device_limits *limits, bool 
 /* In an arena of its own, but for expressions. */
 static struct loops *copy_loops(const struct loops *l, struct arena *a) {
     struct loops *copy = NEW(a, struct loops);
-    *copy = (struct loops){.arena = a, .ex = l->ex, .graph = l->graph, .steps = l->steps};
+    *copy = (struct loops){
+        .arena = a, .ex = l->ex, .graph = l->graph, .steps = l->steps, .recurs = l->recurs};
     for (buffer_id b = 0; b < l->buffers.n; b++) vec_push(a, &copy->buffers, l->buffers.at[b]);
     for (uint32_t k = 0; k < l->nests.n; k++) {
         struct nest n = l->nests.at[k];

@@ -97,7 +97,7 @@ static void join_reductions(struct nested *s, struct nest *outer, const struct n
 static bool collapse(struct nested *s, uint32_t k, bool eager) {
     struct nest *outer = &s->l->nests.at[k];
     ex index[WS_MAX_RANK];
-    if (!is_plain_reduction(outer) || outer->insts.n != 2) return false;
+    if (!is_plain_reduction(outer) || outer->insts.n != 2 || nest_recurs(s->l, outer)) return false;
     uint32_t from = reduction_below(s, &outer->insts.at[0], index);
     if (from == NO_NEST) return false;
     const struct nest *inner = &s->l->nests.at[from];

@@ -122,8 +122,7 @@ static double launches_us(struct schedule *s, uint32_t loop, group_us_fn *us, vo
     return step * (double)s->loops->steps.at[loop];
 }
 
-/* The loop's groups, which follow each other, as `joined`; its number. */
-static uint32_t join(struct schedule *s, uint32_t loop, struct group joined) {
+uint32_t schedule_join_steps(struct schedule *s, uint32_t loop, struct group joined) {
     const struct loops *l = s->loops;
     uint32_t at = NO_NEST, kept = 0, n = s->groups.n;
     struct group *groups = NEW_ARRAY(s->arena, struct group, n);
@@ -160,7 +159,7 @@ int schedule_persistent(struct schedule *s, group_us_fn *us, persists_fn *persis
         struct group joined;
         if (is_at_load(s, loop) || !make_group(s, loop, &joined)) continue;
         double launches = launches_us(s, loop, us, ctx);
-        uint32_t g = join(s, loop, joined);
+        uint32_t g = schedule_join_steps(s, loop, joined);
         if (persists(s, g, launches, ctx)) {
             n++;
             continue;

@@ -16,11 +16,12 @@ void schedule_print(struct buf *b, const struct schedule *s) {
     for (uint32_t g = 0; g < s->groups.n; g++) {
         const struct group *G = &s->groups.at[g];
         buf_printf(b, "%skernel %u: %s over ", g ? "\n" : "", g,
-                   G->persistent ? "steps"
-                   : G->matmul   ? "matmul"
-                   : G->scan     ? "scan"
-                   : G->n_r      ? "reduce"
-                                 : "pointwise");
+                   G->persistent  ? "steps"
+                   : G->recurrent ? "recurrence"
+                   : G->matmul    ? "matmul"
+                   : G->scan      ? "scan"
+                   : G->n_r       ? "reduce"
+                                  : "pointwise");
         put_space(b, l, "x", G->x, G->n_x);
         if (G->n_r) put_space(b, l, " r", G->r, G->n_r);
         if (G->columns) buf_puts(b, ", and of x");

@@ -68,6 +68,8 @@ struct group {
     bool at_load;    /* runs once, when the program is loaded (at_load.c) */
     bool persistent; /* all steps of a loop (persistent.c): stored members are at X, products' depth
                         is R, wherever they are read */
+    bool recurrent;  /* all steps of a recurrence (recurrence.c): stored members are at X, and may
+                        be at R, which sums go along; what is carried is read where it was left */
     VEC(struct member) members; /* in nest order */
 };
 enum { NO_NEST = UINT32_MAX };
@@ -171,6 +173,11 @@ void schedule_pitch(struct schedule *s, group_us_fn *us, void *ctx);
  * us; how many there are. Needs order; memory comes anew. */
 typedef bool persists_fn(struct schedule *s, uint32_t group, double launches, void *ctx);
 int schedule_persistent(struct schedule *s, group_us_fn *us, persists_fn *persists, void *ctx);
+/* The loop's groups, which follow each other, as `joined`; its number. */
+uint32_t schedule_join_steps(struct schedule *s, uint32_t loop, struct group joined);
+/* recurrence.c, behind pitch: loops that are recurrences (loops.recurs), each as one group. Needs
+ * order; memory comes anew. */
+void schedule_recurrences(struct schedule *s);
 void schedule_memory(struct schedule *s); /* needs both */
 /* memory.c. Has it a place in the pool? Per buffer, from which group to which, both included, that
  * has to be its own; needs order. */

@@ -139,7 +139,7 @@ void schedule_unroll(struct loops *l) {
     for (uint32_t k = 0; k < l->nests.n; k++) u.writer[l->nests.at[k].out] = k + 1;
     for (uint32_t k = 0; k < l->nests.n; k++) {
         struct nest *n = &l->nests.at[k];
-        if (is_short(l, n) && feeds_one_reduction(&u, n) &&
+        if (is_short(l, n) && !nest_recurs(l, n) && feeds_one_reduction(&u, n) &&
             reads_alone(&u, n, buffer_bytes(l, n->out)))
             unroll(l, n);
     }

@@ -88,7 +88,7 @@ static const char *check_cover(const struct schedule *s) {
         for (uint32_t m = 0; m < G->members.n; m++) {
             const struct member *M = &G->members.at[m];
             const struct nest *n = &s->loops->nests.at[M->nest];
-            if (G->persistent && n->n_reduce) continue; /* where it is read */
+            if ((G->persistent || G->recurrent) && n->n_reduce) continue; /* where it is read */
             if (M->inlined) {
                 if (s->stored[n->out] || n->n_reduce || n->scan)
                     return arena_printf(s->arena, "S4: %s is inlined but needed", n->name);

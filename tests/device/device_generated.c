@@ -56,6 +56,7 @@ int main(int argc, char **argv) {
     cases_edges(a, &graphs);
     cases_products(a, &graphs);
     cases_loops(a, &graphs);
+    cases_recurrences(a, &graphs);
     cases_chained(a, 1, &graphs);
     cases_random_products(a, 7, 60, &graphs);
     cases_random_chained(a, 7, 40, &graphs);

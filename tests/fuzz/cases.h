@@ -63,6 +63,8 @@ void cases_random(struct arena *a, uint64_t seed, int n, bool large, case_vec *o
 void cases_gradients(struct arena *a, case_vec *out);
 /* Loops and their gradients. */
 void cases_loops(struct arena *a, case_vec *out);
+/* And without products, whose elements go their own way. */
+void cases_recurrences(struct arena *a, case_vec *out);
 /* Products behind products, in a config each: of shapes with functions, one in `step`. */
 void cases_chained(struct arena *a, int step, case_vec *out);
 /* n times attention of random sizes, layouts, masks and configs, forward or with its gradients. */

@@ -169,6 +169,32 @@ static void test_slices(void **state) {
     arena_free(a);
 }
 
+/* y[:, t] = h, as capture has it, what is there being read element by element; of one element
+ * again. */
+#define ASSIGNED(y, first, behind)                                                                 \
+    "%e@ = select(%" y "~, 1, " first ")\n%f@ = expand_as(%h@, %e@)\n%v@ = unsqueeze(%f@, 1)\n"    \
+    "%l@ = slice(%" y "~, 1, 0, " first ")\n%r@ = slice(%" y "~, 1, " behind ", 12)\n"             \
+    "%" y "@ = cat([%l@, %v@, %r@], 1)\n%g@ = select(%" y "@, 1, " first ")\n"
+
+static void test_assigned(void **state) {
+    struct arena *a = arena_new();
+    const char *inputs = "%x: f32[12, 3, 5], %g0: f32[3, 5], %u: f32[5, 5], %y0: f32[3, 12, 5]";
+    const char *cell = "%x@ = select(%x, 0, ~)\n%p@ = mm(%g~, %u)\n%a@ = add(%x@, %p@)\n"
+                       "%h@ = tanh(%a@)\n" ASSIGNED("y", "~", "@");
+    rolls(a, steps_text(a, inputs, "", cell, "return %y12\n"), 1);
+    rolls(a, steps_text(a, inputs, "", cell, "%z = select(%y12, 1, 3)\nreturn %z, %h12\n"), 1);
+    rolls(a,
+          steps_text(a, inputs, "", cell,
+                     "%i = zeros_like(%h3)\n%j = unsqueeze(%i, 1)\n%k = slice(%y12, 1, 0, 11)\n"
+                     "%m = cat([%k, %j], 1)\nreturn %m\n"),
+          2);
+    /* a tensor that is read whole on the way is there */
+    struct graph *g =
+        must_parse(a, steps_text(a, inputs, "", cell, "%z = sum(%y5, [1])\nreturn %y12, %z\n"));
+    assert_ptr_equal(graph_roll(g), g);
+    arena_free(a);
+}
+
 /* A second loop over what the first has left, and two values that are carried. */
 static void test_chains(void **state) {
     struct arena *a = arena_new();
@@ -419,7 +445,7 @@ int main(void) {
         cmocka_unit_test(test_none),      cmocka_unit_test(test_guesses_leave_nothing),
         cmocka_unit_test(test_before),    cmocka_unit_test(test_behind),
         cmocka_unit_test(test_too_large), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_types),
+        cmocka_unit_test(test_types),     cmocka_unit_test(test_assigned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

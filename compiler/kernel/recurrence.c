@@ -1,0 +1,341 @@
+/* recurrence.c: a recurrence as a body, what a config means for it, and what it takes: see
+ * recurrence.h. */
+#include "kernel/recurrence.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "graph/traits.h"
+#include "kernel/builder.h"
+#include "kernel/space.h"
+
+enum {
+    MOST_WARPS = 8,
+    MOST_AHEAD = 64,
+    MOST_REGISTERS = 200,     /* that are counted; the compiler's own come beside them */
+    MOST_INSTRUCTIONS = 6000, /* of all steps that are written out: they stay at hand */
+    VECTOR = 16,              /* bytes */
+};
+
+/* ---- the body -------------------------------------------------------------------------------- */
+
+static const struct buffer *buffer_at(const struct kernel *k, buffer_id b) {
+    return &k->schedule->loops->buffers.at[b];
+}
+
+static bool is_carried(const struct kernel *k, value_id v) {
+    const struct value_node *x = &k->values.at[v];
+    return x->kind == INST_LOAD && buffer_at(k, x->buffer)->kind == BUFFER_WINDOW &&
+           buffer_at(k, x->buffer)->window.carried;
+}
+
+/* The value that the step before has left where v is read. */
+static value_id next_of(const struct kernel *k, value_id v) {
+    const struct value_node *x = &k->values.at[v];
+    for (uint32_t i = 0; i < k->stores.n; i++) {
+        const struct store_node *s = &k->stores.at[i];
+        if (buffer_at(k, s->buffer)->window.of == buffer_at(k, x->buffer)->window.of &&
+            s->index == x->index)
+            return s->value;
+    }
+    WS_BUG("v%u is read where no step leaves it", v);
+}
+
+/* Does anything behind the loop read memory `of`? */
+static bool is_read_behind(const struct kernel *k, const struct nest *own, buffer_id of) {
+    const struct loops *l = k->schedule->loops;
+    if (l->buffers.at[of].kind == BUFFER_OUTPUT) return true;
+    for (uint32_t i = 0; i < l->nests.n; i++) {
+        const struct nest *n = &l->nests.at[i];
+        for (inst_id j = 0; j < n->insts.n && n->epoch != own->epoch; j++) {
+            const struct buffer *b = &l->buffers.at[n->insts.at[j].buffer];
+            if (n->insts.at[j].kind != INST_LOAD) continue;
+            if (n->insts.at[j].buffer == of || (b->kind == BUFFER_WINDOW && b->window.of == of) ||
+                (b->kind == BUFFER_WINDOW && b->window.carried && b->window.start == of))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* What is carried, and of what is stored that which is wanted behind the loop. */
+static void find_carries(struct kernel *k, struct recurrent *r, const struct nest *own) {
+    uint32_t kept = 0;
+    for (value_id v = 0; v < k->values.n; v++)
+        if (is_carried(k, v)) vec_push(k->arena, &r->carries, ((struct carry){v, next_of(k, v)}));
+    r->last = NEW_ARRAY(k->arena, bool, k->stores.n);
+    for (uint32_t i = 0; i < k->stores.n; i++) {
+        const struct loop_window *w = &buffer_at(k, k->stores.at[i].buffer)->window;
+        if (!is_read_behind(k, own, w->of)) continue;
+        r->last[kept] = w->ring > 0;
+        k->stores.at[kept++] = k->stores.at[i];
+    }
+    k->stores.n = kept;
+}
+
+static void add_argument(struct kernel *k, buffer_id b) {
+    for (uint32_t i = 0; i < k->buffers.n; i++)
+        if (k->buffers.at[i] == b) return;
+    vec_push(k->arena, &k->buffers, b);
+}
+
+static double bytes_of(const struct kernel *k, buffer_id b) {
+    return (double)buffer_bytes(k->schedule->loops, b);
+}
+
+/* All that a window goes along, once. */
+static double bytes_of_steps(const struct kernel *k, buffer_id b) {
+    const struct buffer *x = buffer_at(k, b);
+    if (x->kind != BUFFER_WINDOW) return bytes_of(k, b);
+    return fmin(bytes_of(k, b) * (double)k->recurrent->n, bytes_of(k, x->window.of));
+}
+
+static void find_arguments(struct kernel *k) {
+    enum { NARROW = 1 << 30 };
+    for (value_id v = 0; v < k->values.n; v++) {
+        buffer_id b = k->values.at[v].buffer;
+        if (k->values.at[v].kind != INST_LOAD) continue;
+        uint32_t n = k->buffers.n;
+        add_argument(k, b);
+        if (n == k->buffers.n) continue;
+        if (!is_carried(k, v))
+            k->bytes_read += bytes_of_steps(k, b);
+        else if (!buffer_at(k, b)->window.from_number)
+            k->bytes_read += bytes_of(k, buffer_at(k, b)->window.start);
+    }
+    for (uint32_t i = 0; i < k->stores.n; i++) {
+        buffer_id b = k->stores.at[i].buffer;
+        add_argument(k, b);
+        k->bytes_written += bytes_of(k, b) * (double)(k->recurrent->last[i] ? 1 : k->recurrent->n);
+    }
+    for (uint32_t i = 0; i < k->buffers.n; i++)
+        k->wide_index |= buffer_storage(k->schedule->loops, k->buffers.at[i]) >= NARROW;
+}
+
+struct kernel *kernel_build_recurrence(const struct schedule *s, uint32_t group,
+                                       const struct device_limits *limits, struct arena *a) {
+    struct kernel *k = kernel_new(s, limits, a);
+    struct builder w = builder_of(k, group);
+    const struct nest *own = &s->loops->nests.at[w.g->members.at[0].nest];
+    struct steps *steps = NEW(a, struct steps);
+    struct recurrent *r = NEW(a, struct recurrent);
+    ex x[GROUP_MAX_AXES];
+    steps->n = r->n = nest_steps(s->loops, own);
+    k->kind = KERNEL_RECURRENCE;
+    k->steps = steps;
+    k->recurrent = r;
+    name_kernel(&w);
+    expand_group(&w);
+    memcpy(x, w.g->x, sizeof x);
+    flatten(k, AXIS_X, "x", x, merge_axes(k, x, w.g->n_x));
+    if (w.g->n_r) flatten(k, AXIS_R, "r", w.g->r, w.g->n_r);
+    find_masks(k);
+    find_carries(k, r, own);
+    find_arguments(k);
+    k->flops = kernel_flops(k) * (double)r->n;
+    return k;
+}
+
+const struct carry *recurrence_carry(const struct kernel *k, value_id load) {
+    for (uint32_t i = 0; i < k->recurrent->carries.n; i++)
+        if (k->recurrent->carries.at[i].load == load) return &k->recurrent->carries.at[i];
+    return NULL;
+}
+
+bool recurrence_changes(const struct kernel *k, value_id v) {
+    const bool *parts = kernel_parts(k, v);
+    for (value_id i = 0; i <= v; i++)
+        if (parts[i] && k->values.at[i].kind == INST_LOAD &&
+            buffer_at(k, k->values.at[i].buffer)->kind == BUFFER_WINDOW)
+            return true;
+    return false;
+}
+
+bool recurrence_loads_ahead(const struct kernel *k, value_id v) {
+    const struct value_node *x = &k->values.at[v];
+    if (x->kind != INST_LOAD || is_carried(k, v)) return false;
+    for (int a = 0; a < x->n_args; a++)
+        if (recurrence_changes(k, x->args[a])) return false;
+    return buffer_at(k, x->buffer)->kind == BUFFER_WINDOW;
+}
+
+/* ---- the layout ------------------------------------------------------------------------------ */
+
+static int longest_vector(const struct recurrent_layout *y, enum dtype t) {
+    int vec = 1;
+    while (y->own % (2 * vec) == 0 && 2 * vec * dtype_bytes(t) <= VECTOR) vec *= 2;
+    return vec;
+}
+
+/* Does each step of the window begin where such vectors do? */
+static bool is_aligned(const struct buffer *b, int vec) {
+    const struct loop_window *w = &b->window;
+    return b->kind != BUFFER_WINDOW ||
+           (w->each * w->first % vec == 0 && w->each * w->way % vec == 0);
+}
+
+int recurrence_load_vector(const struct kernel *k, const struct recurrent_layout *y,
+                           value_id load) {
+    const struct value_node *x = &k->values.at[load];
+    const struct buffer *b = buffer_at(k, x->buffer);
+    int vec = longest_vector(y, b->meta.dtype);
+    if (!(x->mask & MASK_R)) return 1;
+    while (vec > 1 && !(load_is_vector(k, x, AXIS_R, vec) && is_aligned(b, vec))) vec /= 2;
+    return vec;
+}
+
+int recurrence_store_vector(const struct kernel *k, const struct recurrent_layout *y,
+                            const struct store_node *s) {
+    const struct buffer *b = buffer_at(k, s->buffer);
+    int vec = longest_vector(y, b->meta.dtype);
+    if (!(s->mask & MASK_R)) return 1;
+    while (vec > 1 && !(index_is_vector(k, s->index, AXIS_R, vec) && is_aligned(b, vec))) vec /= 2;
+    return vec;
+}
+
+static int words_of(enum dtype t) { return dtype_bytes(t) == 8 ? 2 : 1; }
+
+/* Of a thread: what is carried, what no step changes, and what is under way. */
+static int64_t registers_of(const struct kernel *k, const struct recurrent_layout *y) {
+    int64_t n = 0;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        int64_t each = x->mask & MASK_R ? y->own : 1;
+        if (x->kind == INST_CONST) continue;
+        if (recurrence_loads_ahead(k, v)) {
+            int64_t vec = recurrence_load_vector(k, y, v),
+                    words = tile_count(vec * dtype_bytes(x->dtype), 4);
+            n += each / vec * words * y->ahead;
+            if (!x->guarded) n += 2; /* its address */
+        } else if (recurrence_carry(k, v) || (x->kind == INST_LOAD && !recurrence_changes(k, v))) {
+            n += each * words_of(x->dtype);
+        }
+    }
+    return n;
+}
+
+/* Is it added to something, in one instruction with the product that it is made of? */
+static bool multiplies_and_adds(const struct kernel *k, const struct value_node *x) {
+    bool adds = (x->kind == INST_OP && (x->op == OP_ADD || x->op == OP_SUB)) ||
+                (x->kind == INST_REDUCE && x->reduction == REDUCTION_SUM);
+    for (int a = 0; a < x->n_args && adds; a++) {
+        const struct value_node *of = &k->values.at[x->args[a]];
+        if (of->kind == INST_OP && of->op == OP_MUL && dtype_is_float(of->dtype)) return true;
+    }
+    return false;
+}
+
+static bool is_renamed(const struct kernel *k, const struct value_node *x) {
+    return x->kind == INST_CAST && !x->rounds &&
+           dtype_opmath(x->dtype) == dtype_opmath(k->values.at[x->args[0]].dtype);
+}
+
+/* Of a thread's step. */
+static double instructions_of(const struct kernel *k, const struct recurrent_layout *y) {
+    double n = 0;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        double each = x->mask & MASK_R ? y->own : 1;
+        if (x->kind == INST_CONST || recurrence_carry(k, v) || !recurrence_changes(k, v)) continue;
+        if (x->kind == INST_REDUCE)
+            n += (multiplies_and_adds(k, x) ? 0 : y->own) + 2 * log2(y->lanes);
+        else if (multiplies_and_adds(k, x) || is_renamed(k, x))
+            continue;
+        else if (x->kind == INST_LOAD)
+            n += 2 * each / recurrence_load_vector(k, y, v) + each;
+        else
+            n += each * (x->kind == INST_OP ? op_size(x->op, x->dtype) : 1);
+    }
+    for (uint32_t i = 0; i < k->stores.n; i++) {
+        const struct store_node *s = &k->stores.at[i];
+        double each = s->mask & MASK_R ? y->own : 1;
+        n += 2 * each / recurrence_store_vector(k, y, s) + 1;
+    }
+    return n;
+}
+
+static const char *check_knobs(const struct config *c, struct arena *a) {
+    for (int i = 0; i < KNOB_COUNT; i++) {
+        bool needed = i == KNOB_r || i == KNOB_warps || i == KNOB_stages;
+        if (needed != (c->knob[i] > 0))
+            return arena_printf(a, needed ? "it needs %s" : "%s is no knob of a recurrence",
+                                knob_name((enum knob)i));
+    }
+    return c->knob[KNOB_warps] > MOST_WARPS || c->knob[KNOB_stages] > MOST_AHEAD
+               ? "too many warps or stages"
+               : NULL;
+}
+
+const char *recurrence_layout(const struct kernel *k, const struct config *c, struct layout *y,
+                              struct arena *a) {
+    struct recurrent_layout *r = NEW(a, struct recurrent_layout);
+    const char *bad = check_knobs(c, a);
+    int64_t n = kernel_size(k, AXIS_R);
+    if (bad) return bad;
+    r->own = c->knob[KNOB_r];
+    r->ahead = c->knob[KNOB_stages];
+    r->lanes = 1;
+    if (r->own > n) return arena_printf(a, "r=%d", r->own);
+    while (r->lanes * r->own < n) r->lanes *= 2;
+    if (r->lanes > k->limits->warp)
+        return arena_printf(a, "r=%d: %d lanes; a warp has %d", r->own, r->lanes, k->limits->warp);
+    if (r->ahead > k->recurrent->n) return arena_printf(a, "stages=%d", r->ahead);
+    bool least = r->ahead == 1 && r->lanes == k->limits->warp; /* there has to be one */
+    if (!least && registers_of(k, r) > MOST_REGISTERS)
+        return arena_printf(a, "%lld registers; %d is the limit", (long long)registers_of(k, r),
+                            MOST_REGISTERS);
+    if (r->ahead > 1 && instructions_of(k, r) * r->ahead > MOST_INSTRUCTIONS)
+        return "too many instructions";
+    y->threads = c->knob[KNOB_warps] * k->limits->warp;
+    r->blocks = tile_count(kernel_size(k, AXIS_X) * r->lanes, y->threads);
+    y->recurrent = r;
+    return NULL;
+}
+
+/* Of a step, clocks behind each other: what is made of what is carried. */
+static double chain_of(const struct kernel *k, const struct recurrent_layout *y) {
+    const double OP = 5, FAR = 20, LANES = 26;
+    double *at = NEW_ARRAY(k->arena, double, k->values.n), longest = 0;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        bool carried = recurrence_carry(k, v) != NULL;
+        at[v] = carried ? 0 : -INFINITY;
+        for (int a = 0; a < x->n_args && !carried; a++) at[v] = fmax(at[v], at[x->args[a]]);
+        if (carried || x->kind == INST_CAST) continue;
+        if (x->kind == INST_REDUCE)
+            at[v] += OP * y->own + LANES * log2(y->lanes);
+        else
+            at[v] += x->kind == INST_OP && op_size(x->op, x->dtype) > 2 ? FAR : OP;
+    }
+    for (uint32_t i = 0; i < k->recurrent->carries.n; i++)
+        longest = fmax(longest, at[k->recurrent->carries.at[i].next]);
+    return longest;
+}
+
+/* us, of an H200, which is not measured yet: a step takes its instructions, of all warps that a
+ * scheduler has, or what is behind each other in it, or its part of a way to memory. */
+double recurrence_cost(const struct kernel *k, const struct layout *y) {
+    const double START = 2.5, CLOCK = 1700, MEMORY = 900, L2_BYTES_A_US = 4e6, SCHEDULERS = 4,
+                 ALONE =
+                     1.4; /* clocks of an instruction, of a warp that has a scheduler to itself */
+    const struct recurrent_layout *r = y->recurrent;
+    double warps = y->threads / 32.0;
+    double blocks = ceil((double)r->blocks / k->limits->units);
+    double of_one = ceil(blocks * warps / SCHEDULERS);
+    double issue = fmax(of_one, ALONE) * instructions_of(k, r), wait = MEMORY / r->ahead;
+    double step = fmax(issue, fmax(chain_of(k, r), wait)) + 0.1 * (issue + wait);
+    double us = step * (double)k->recurrent->n / CLOCK;
+    return START + fmax(us, (k->bytes_read + k->bytes_written) / L2_BYTES_A_US);
+}
+
+/* ---- what is worth trying -------------------------------------------------------------------- */
+
+void propose_recurrence(struct space *s) {
+    static const int32_t warps[] = {1, 2, 4}, ahead[] = {1, 2, 4, 8, 16, 32};
+    int64_t n = kernel_size(s->k, AXIS_R);
+    for (int32_t lanes = 1; lanes <= 32; lanes *= 2)
+        for (size_t w = 0; w < sizeof warps / sizeof *warps; w++)
+            for (size_t i = 0; i < sizeof ahead / sizeof *ahead; i++)
+                propose(s, CONFIG(K(r, (int32_t)tile_count(n, lanes)), K(warps, warps[w]),
+                                  K(stages, ahead[i])));
+}

@@ -1,0 +1,842 @@
+/* recurrence.c: loops each of whose elements goes its own way through all steps, as
+ * h = a[t] * h + b[t] does, or a selective scan's states, of which a step sums up few.
+ *
+ *   512 steps of  b55[i0: 4, i1: 1536, i2: 16] = mul of b47 (a[t]), b50 (carried)
+ *                 b56[i0: 4, i1: 1536, i2: 16] = add of b55, b52 (b[t]), for the next step
+ *                 b58[i0: 4, i1: 1536] = sum over r0: 16 of b56[i0, i1, r0] * b57[i0, r0]
+ *
+ * What is carried is read where it was left: nobody waits for anybody else, and whoever has an
+ * element, with its neighbours along what steps reduce, keeps it in registers from the first step
+ * to the last. So steps have axes in common: those of all, x, and those that steps reduce, r.
+ *
+ * What steps read of a tensor that was made for them alone, as exp(delta * A) of all steps is, is
+ * made where it is read, if its own operands are smaller (sink): of these a step has windows, whose
+ * strides are theirs.
+ *
+ *   b46[i0: 512, i1, i2, i3] = exp(b41[i1, i0, i2] * b31[i2, i3])
+ *   b47: window of b46, 0 + 1 t             ->   b80: window of b41, 0 + 1 t, of other strides
+ *   b55[i0, i1, i2] = b47[i0, i1, i2] * ..       b55[i0, i1, i2] = exp(b80[i0, 0, i1] * ..) * ..
+ *
+ * Sums over other elements that no step has to wait for, as a gradient's of what all elements read
+ * is, leave the loop first, with what they are made of, if they alone are in the way.
+ *
+ * Needs: loops that were lowered for a device whose kernels take such loops whole; nothing else
+ * reads windows of any strides. Adds windows, drops nests that nobody reads any more. */
+#include <math.h>
+#include <string.h>
+
+#include "loop/loop.h"
+
+enum {
+    MOST_NESTS = 96,    /* of a step */
+    MOST_READ = 20,     /* tensors */
+    MOST_REDUCED = 512, /* elements that lanes of a warp share */
+    DEEPEST = 8,        /* makers behind each other, for what is worth it only together */
+};
+
+static int64_t bound_of(const struct loops *l, ex axis) {
+    int64_t size;
+    return ex_is_const(l->ex, ex_symbol(l->ex, axis)->bound, &size) ? size : 0;
+}
+
+/* ---- the axes of steps ----------------------------------------------------------------------- */
+
+/* Axes of a loop's nests: which of them are one. */
+struct axes {
+    const struct loops *l;
+    uint32_t loop;
+    VEC(ex) of;
+    VEC(uint32_t) like; /* by axis: another of the same class; the first of a class: itself */
+};
+
+static uint32_t number_of(const struct axes *x, ex axis) {
+    for (uint32_t i = 0; i < x->of.n; i++)
+        if (x->of.at[i] == axis) return i;
+    WS_BUG("no axis of a step");
+}
+
+static uint32_t class_of(const struct axes *x, ex axis) {
+    uint32_t i = number_of(x, axis);
+    while (x->like.at[i] != i) i = x->like.at[i];
+    return i;
+}
+
+static void join(struct axes *x, ex a, ex b) {
+    uint32_t i = class_of(x, a), k = class_of(x, b);
+    if (i < k)
+        x->like.at[k] = i;
+    else
+        x->like.at[i] = k;
+}
+
+static bool is_of(const struct axes *x, const struct nest *n) {
+    return loop_of(n->epoch) == x->loop;
+}
+
+/* The nest of the loop that leaves what is read: in the same step, or in the one before. */
+static const struct nest *maker_of(const struct axes *x, buffer_id read) {
+    const struct buffer *b = &x->l->buffers.at[read];
+    for (uint32_t k = 0; k < x->l->nests.n; k++) {
+        const struct nest *n = &x->l->nests.at[k];
+        const struct buffer *out = &x->l->buffers.at[n->out];
+        if (!is_of(x, n)) continue;
+        if (n->out == read) return n;
+        if (b->kind == BUFFER_WINDOW && b->window.carried && out->kind == BUFFER_WINDOW &&
+            out->window.of == b->window.of)
+            return n;
+    }
+    return NULL;
+}
+
+/* Is what is read of the loop read where it is made, element by element? */
+static bool meets(struct axes *x, const struct nest *maker, const struct inst *load) {
+    for (int d = 0; d < load->n_index; d++) {
+        bool made = ex_kind(x->l->ex, maker->out_index[d]) == EX_SYM,
+             read = ex_kind(x->l->ex, load->index[d]) == EX_SYM;
+        if (made != read) return false;
+        if (!made && maker->out_index[d] != load->index[d]) return false;
+        if (made && bound_of(x->l, maker->out_index[d]) != bound_of(x->l, load->index[d]))
+            return false;
+        if (made) join(x, maker->out_index[d], load->index[d]);
+    }
+    return true;
+}
+
+static bool takes(const struct loops *l, const struct nest *n) {
+    const struct inst *last = &n->insts.at[n->insts.n - 1];
+    if (n->scan || (n->n_reduce && !reduction_of_values(last->reduction))) return false;
+    for (int i = 0; i < n->n_axes; i++)
+        if (!bound_of(l, n->axes[i])) return false;
+    for (int i = 0; i < n->n_reduce; i++)
+        if (!bound_of(l, n->reduce[i])) return false;
+    return true;
+}
+
+/* Axes of a nest, those that it reduces behind the others. */
+static int axes_of(const struct nest *n, ex *all) {
+    memcpy(all, n->axes, sizeof *all * (size_t)n->n_axes);
+    memcpy(all + n->n_axes, n->reduce, sizeof *all * (size_t)n->n_reduce);
+    return n->n_axes + n->n_reduce;
+}
+
+/* False if an element goes another way than its own. */
+static bool find_classes(struct axes *x) {
+    ex all[2 * WS_MAX_RANK];
+    uint32_t nests = 0;
+    bool carries = false;
+    for (uint32_t k = 0; k < x->l->nests.n; k++) {
+        const struct nest *n = &x->l->nests.at[k];
+        if (!is_of(x, n)) continue;
+        if (!takes(x->l, n) || ++nests > MOST_NESTS) return false;
+        for (int i = axes_of(n, all); i-- > 0;) {
+            vec_push(x->l->arena, &x->of, all[i]);
+            vec_push(x->l->arena, &x->like, x->of.n - 1);
+        }
+    }
+    for (uint32_t k = 0; k < x->l->nests.n; k++) {
+        const struct nest *n = &x->l->nests.at[k];
+        for (inst_id i = 0; i < n->insts.n && is_of(x, n); i++) {
+            const struct inst *load = &n->insts.at[i];
+            const struct nest *maker = load->kind == INST_LOAD ? maker_of(x, load->buffer) : NULL;
+            if (!maker) continue;
+            carries |= maker->out != load->buffer;
+            if (!meets(x, maker, load)) return false;
+        }
+    }
+    return carries;
+}
+
+static bool has_class(const struct axes *x, const ex *axes, int n, uint32_t class) {
+    for (int i = 0; i < n; i++)
+        if (class_of(x, axes[i]) == class) return true;
+    return false;
+}
+
+/* No nest has an axis twice, and none makes what another reduces along. */
+static bool are_apart(const struct axes *x) {
+    ex all[2 * WS_MAX_RANK];
+    for (uint32_t k = 0; k < x->l->nests.n; k++) {
+        const struct nest *n = &x->l->nests.at[k];
+        if (!is_of(x, n)) continue;
+        for (int i = axes_of(n, all); i-- > 0;)
+            if (has_class(x, all, i, class_of(x, all[i]))) return false;
+    }
+    return true;
+}
+
+static bool is_reduced(const struct axes *x, uint32_t class) {
+    for (uint32_t k = 0; k < x->l->nests.n; k++) {
+        const struct nest *n = &x->l->nests.at[k];
+        if (is_of(x, n) && has_class(x, n->reduce, n->n_reduce, class)) return true;
+    }
+    return false;
+}
+
+/* What is left for others has all of x, and of r all or nothing; sums go along all of r. The first
+ * that has most says in which order axes come. */
+static bool find_common(const struct axes *x, struct recurrence *out) {
+    const struct loops *l = x->l;
+    const struct nest *widest = NULL;
+    int64_t reduced = 1;
+    for (uint32_t k = 0; k < l->nests.n; k++) {
+        const struct nest *n = &l->nests.at[k];
+        if (is_of(x, n) && l->buffers.at[n->out].kind == BUFFER_WINDOW &&
+            (!widest || n->n_axes > widest->n_axes))
+            widest = n;
+    }
+    if (!widest) return false;
+    out->n_x = out->n_r = 0;
+    for (int i = 0; i < widest->n_axes; i++) {
+        if (is_reduced(x, class_of(x, widest->axes[i]))) {
+            out->r[out->n_r++] = widest->axes[i];
+            reduced *= bound_of(l, widest->axes[i]);
+        } else {
+            out->x[out->n_x++] = widest->axes[i];
+        }
+    }
+    if (!out->n_x || reduced > MOST_REDUCED) return false;
+    for (uint32_t k = 0; k < l->nests.n; k++) {
+        const struct nest *n = &l->nests.at[k];
+        int n_x = 0, n_r = 0;
+        if (!is_of(x, n)) continue;
+        if (n->n_reduce && n->n_reduce != out->n_r) return false;
+        for (int i = 0; i < n->n_reduce; i++)
+            if (!has_class(x, out->r, out->n_r, class_of(x, n->reduce[i]))) return false;
+        for (int i = 0; i < n->n_axes; i++) {
+            uint32_t class = class_of(x, n->axes[i]);
+            if (has_class(x, out->x, out->n_x, class))
+                n_x++;
+            else if (has_class(x, out->r, out->n_r, class) && !n->n_reduce)
+                n_r++;
+            else
+                return false;
+        }
+        bool left = l->buffers.at[n->out].kind == BUFFER_WINDOW;
+        if (left && (n_x != out->n_x || (n_r && n_r != out->n_r))) return false;
+    }
+    return true;
+}
+
+static ex common_axis(const struct axes *x, const struct recurrence *r, ex axis) {
+    for (int i = 0; i < r->n_x; i++)
+        if (class_of(x, r->x[i]) == class_of(x, axis)) return r->x[i];
+    for (int i = 0; i < r->n_r; i++)
+        if (class_of(x, r->r[i]) == class_of(x, axis)) return r->r[i];
+    WS_BUG("an axis of a step alone");
+}
+
+bool loop_recurs(const struct loops *l, uint32_t loop, struct recurrence *out) {
+    struct axes x = {.l = l, .loop = loop};
+    *out = (struct recurrence){0};
+    if (!find_classes(&x) || !are_apart(&x) || !find_common(&x, out)) return false;
+    for (uint32_t k = 0; k < l->nests.n; k++) {
+        struct recurrent_nest of = {.nest = k};
+        if (!is_of(&x, &l->nests.at[k])) continue;
+        of.n = axes_of(&l->nests.at[k], of.from);
+        for (int i = 0; i < of.n; i++) of.to[i] = common_axis(&x, out, of.from[i]);
+        vec_push(l->arena, &out->nests, of);
+    }
+    return true;
+}
+
+/* ---- what is made where it is read ----------------------------------------------------------- */
+
+struct sinking {
+    struct loops *l;
+    uint32_t loop;
+    bool *sunk;       /* by buffer: made where it is read */
+    uint32_t *writer; /* by buffer: the nest; NONE */
+    bool *others;     /* by buffer: see find_others */
+    bool *counted;    /* by buffer: its bytes are, in the sum that is being made */
+    int n_counted;    /* of these, tensors that are read */
+    ex step;          /* what stands for the place along a window's steps, while a nest is made */
+    VEC(struct inst) made;           /* the nest's instructions */
+    const struct loop_window *along; /* of the window whose elements are made */
+};
+#define NONE UINT32_MAX
+
+static double bytes_of(const struct loops *l, buffer_id b) {
+    const struct meta *m = &l->buffers.at[b].meta;
+    return (double)ex_hint(l->ex, meta_numel(l->ex, m)) * dtype_bytes(m->dtype);
+}
+
+/* By operators alone, before the loop, for others to read. */
+static bool may_sink(const struct sinking *s, buffer_id b) {
+    if (s->writer[b] == NONE) return false;
+    const struct nest *n = &s->l->nests.at[s->writer[b]];
+    enum buffer_kind kind = s->l->buffers.at[b].kind;
+    bool own = kind == BUFFER_TEMP || kind == BUFFER_STACK;
+    for (inst_id i = 0; i < n->insts.n; i++) own &= n->insts.at[i].kind != INST_SUBSCRIPT;
+    return own && !n->n_reduce && !n->scan && loop_of(n->epoch) == NO_LOOP &&
+           n->epoch < 2 * s->loop + 1;
+}
+
+/* Per buffer: is it there for others than the loop, or for what only the loop is there for? */
+static bool *find_others(const struct loops *l, uint32_t loop) {
+    bool *others = NEW_ARRAY(l->arena, bool, l->buffers.n);
+    for (buffer_id b = 0; b < l->buffers.n; b++)
+        others[b] = l->buffers.at[b].kind == BUFFER_OUTPUT || l->buffers.at[b].kind == BUFFER_INPUT;
+    for (uint32_t k = l->nests.n; k-- > 0;) {
+        const struct nest *n = &l->nests.at[k];
+        bool given = loop_of(n->epoch) != loop && (loop_of(n->epoch) != NO_LOOP || others[n->out]);
+        for (inst_id i = 0; i < n->insts.n && given; i++) {
+            const struct buffer *b = &l->buffers.at[n->insts.at[i].buffer];
+            if (n->insts.at[i].kind != INST_LOAD) continue;
+            others[n->insts.at[i].buffer] = true;
+            if (b->kind == BUFFER_WINDOW) others[b->window.of] = others[b->window.start] = true;
+        }
+    }
+    return others;
+}
+
+/* Bytes that the loop reads of b, and of what it is made of where it is made there; and what is
+ * written for it alone. */
+static double moved(struct sinking *s, buffer_id b) {
+    double bytes = 0;
+    if (s->counted[b]) return 0;
+    s->counted[b] = true;
+    if (!s->sunk[b] && ++s->n_counted) return bytes_of(s->l, b) * (s->others[b] ? 1 : 2);
+    const struct nest *n = &s->l->nests.at[s->writer[b]];
+    for (inst_id i = 0; i < n->insts.n; i++)
+        if (n->insts.at[i].kind == INST_LOAD) bytes += moved(s, n->insts.at[i].buffer);
+    return bytes;
+}
+
+static bool is_sliced(const struct loops *l, const struct inst *load) {
+    const struct buffer *b = &l->buffers.at[load->buffer];
+    return load->kind == INST_LOAD && b->kind == BUFFER_WINDOW && !b->window.carried;
+}
+
+/* Is it a window of what was there before? */
+static bool is_given(const struct sinking *s, const struct inst *load) {
+    if (!is_sliced(s->l, load)) return false;
+    for (uint32_t k = 0; k < s->l->nests.n; k++)
+        if (s->l->nests.at[k].out == load->buffer) return false;
+    return true;
+}
+
+static double all_moved(struct sinking *s) {
+    double bytes = 0;
+    memset(s->counted, 0, s->l->buffers.n * sizeof *s->counted);
+    s->n_counted = 0;
+    for (uint32_t k = 0; k < s->l->nests.n; k++) {
+        const struct nest *n = &s->l->nests.at[k];
+        if (loop_of(n->epoch) != s->loop) continue;
+        for (inst_id i = 0; i < n->insts.n; i++)
+            if (is_given(s, &n->insts.at[i]))
+                bytes += moved(s, s->l->buffers.at[n->insts.at[i].buffer].window.of);
+    }
+    return s->n_counted > MOST_READ ? INFINITY : bytes;
+}
+
+static inst_id put(struct sinking *s, struct inst x) {
+    vec_push(s->l->arena, &s->made, x);
+    return s->made.n - 1;
+}
+
+static buffer_id add_window(struct loops *l, buffer_id of, struct loop_window x) {
+    for (buffer_id b = 0; b < l->buffers.n; b++) {
+        const struct buffer *w = &l->buffers.at[b];
+        if (w->kind == BUFFER_WINDOW && !w->window.carried && w->window.of == of &&
+            w->window.first == x.first && w->window.way == x.way && w->window.each == x.each &&
+            !w->window.ring && w->meta.rank == l->buffers.at[of].meta.rank)
+            return b;
+    }
+    struct buffer b = {.kind = BUFFER_WINDOW, .meta = l->buffers.at[of].meta, .window = x};
+    b.name = arena_printf(l->arena, "b%u", l->buffers.n);
+    if (l->buffers.at[of].kind == BUFFER_TEMP) l->buffers.at[of].kind = BUFFER_STACK;
+    vec_push(l->arena, &l->buffers, b);
+    return l->buffers.n - 1;
+}
+
+/* A load of what is there, in a step: of a window unless it is the same in each. NONE: its places
+ * are no multiple of the step's. make: else it is only asked. */
+static inst_id read_given(struct sinking *s, struct inst x, bool make) {
+    struct exprs *p = s->l->ex;
+    struct loop_window w = *s->along;
+    bool varies = false;
+    w.of = x.buffer;
+    w.each = 0;
+    for (int d = 0; d < x.n_index; d++) {
+        ex by, rest;
+        int64_t each, stride;
+        if (!ex_uses(p, x.index[d], s->step)) continue;
+        if (!ex_linear(p, x.index[d], s->step, &by, &rest) || !ex_is_const(p, by, &each) ||
+            !ex_is_const(p, s->l->buffers.at[x.buffer].meta.stride[d], &stride))
+            return NONE;
+        varies = true;
+        w.each += each * stride;
+        x.index[d] = rest;
+    }
+    if (varies && make) x.buffer = add_window(s->l, x.buffer, w);
+    return put(s, x);
+}
+
+/* What nest n makes, at these places of its axes; NONE: it cannot be made so. */
+static inst_id make_element(struct sinking *s, const struct nest *n, const ex *at, bool make) {
+    inst_id *as = NEW_ARRAY(s->l->arena, inst_id, n->insts.n);
+    for (inst_id i = 0; i < n->insts.n; i++) {
+        struct inst x = n->insts.at[i];
+        for (int a = 0; a < x.n_args; a++) x.args[a] = as[x.args[a]];
+        for (int d = 0; d < x.n_index; d++)
+            x.index[d] = ex_subst(s->l->ex, x.index[d], n->axes, at, n->n_axes);
+        bool given = x.kind == INST_LOAD;
+        if (x.kind == INST_INDEX && ex_uses(s->l->ex, x.index[0], s->step)) return NONE;
+        if (given && s->sunk[x.buffer] && !x.guarded) {
+            const struct nest *maker = &s->l->nests.at[s->writer[x.buffer]];
+            ex places[WS_MAX_RANK];
+            for (int k = 0; k < maker->n_axes; k++)
+                for (int d = 0; d < x.n_index; d++)
+                    if (maker->out_index[d] == maker->axes[k]) places[k] = x.index[d];
+            as[i] = make_element(s, maker, places, make);
+        } else {
+            as[i] = given ? read_given(s, x, make) : put(s, x);
+        }
+        if (as[i] == NONE) return NONE;
+    }
+    return as[n->insts.n - 1];
+}
+
+/* The nest that makes a window's memory, for an element of the window. */
+static inst_id make_read(struct sinking *s, const struct inst *load, bool make) {
+    const struct loop_window *w = &s->l->buffers.at[load->buffer].window;
+    const struct nest *maker = &s->l->nests.at[s->writer[w->of]];
+    ex places[WS_MAX_RANK];
+    struct loop_window along = *w;
+    s->along = &along;
+    s->step = ex_index(s->l->ex, "step", s->l->buffers.at[w->of].meta.size[0]);
+    for (int k = 0; k < maker->n_axes; k++)
+        for (int d = 0; d <= load->n_index; d++)
+            if (maker->out_index[d] == maker->axes[k]) places[k] = d ? load->index[d - 1] : s->step;
+    return make_element(s, maker, places, make);
+}
+
+static bool is_made_here(const struct sinking *s, const struct inst *load) {
+    return is_given(s, load) && !load->guarded && s->sunk[s->l->buffers.at[load->buffer].window.of];
+}
+
+/* May all that is to be made where it is read be so? */
+static bool can_make(struct sinking *s) {
+    for (uint32_t k = 0; k < s->l->nests.n; k++)
+        for (inst_id i = 0; i < s->l->nests.at[k].insts.n; i++) {
+            const struct inst *load = &s->l->nests.at[k].insts.at[i];
+            if (loop_of(s->l->nests.at[k].epoch) != s->loop || !is_made_here(s, load)) continue;
+            s->made.n = 0;
+            if (make_read(s, load, false) == NONE) return false;
+        }
+    return true;
+}
+
+/* Less is moved if b is made where it is read, with some of what it is made of. */
+static bool sink(struct sinking *s, buffer_id b, double least, int deep) {
+    if (s->sunk[b] || !may_sink(s, b) || deep > DEEPEST) return false;
+    s->sunk[b] = true;
+    double bytes = can_make(s) ? all_moved(s) : INFINITY;
+    const struct nest *n = &s->l->nests.at[s->writer[b]];
+    bool copies = n->insts.n == 1 && n->insts.at[0].kind == INST_LOAD;
+    if (bytes < least || (copies && bytes <= least)) return true;
+    for (inst_id i = 0; i < n->insts.n && bytes < 1.01 * least; i++)
+        if (n->insts.at[i].kind == INST_LOAD && sink(s, n->insts.at[i].buffer, least, deep + 1))
+            return true;
+    s->sunk[b] = false;
+    return false;
+}
+
+/* The next that is worth it; false: nothing is. */
+static bool sink_any(struct sinking *s, const struct nest *n, double least) {
+    for (inst_id i = 0; i < n->insts.n; i++) {
+        const struct inst *load = &n->insts.at[i];
+        buffer_id of = s->l->buffers.at[load->buffer].window.of;
+        if (is_given(s, load) && sink(s, of, least, 0)) return true;
+    }
+    for (buffer_id b = 0; b < s->l->buffers.n; b++) {
+        const struct nest *maker = s->sunk[b] ? &s->l->nests.at[s->writer[b]] : NULL;
+        for (inst_id i = 0; maker && i < maker->insts.n; i++)
+            if (maker->insts.at[i].kind == INST_LOAD &&
+                sink(s, maker->insts.at[i].buffer, least, 0))
+                return true;
+    }
+    return false;
+}
+
+static void make_nest(struct sinking *s, struct nest *n) {
+    inst_id *as = NEW_ARRAY(s->l->arena, inst_id, n->insts.n);
+    s->made = (__typeof__(s->made)){0};
+    for (inst_id i = 0; i < n->insts.n; i++) {
+        struct inst x = n->insts.at[i];
+        for (int a = 0; a < x.n_args; a++) x.args[a] = as[x.args[a]];
+        as[i] = is_made_here(s, &n->insts.at[i]) ? make_read(s, &n->insts.at[i], true) : put(s, x);
+    }
+    n->insts.at = s->made.at;
+    n->insts.n = s->made.n;
+    n->insts.cap = s->made.cap;
+}
+
+static uint32_t *find_writers(const struct loops *l, uint32_t n_buffers) {
+    uint32_t *writer = NEW_ARRAY(l->arena, uint32_t, n_buffers);
+    for (buffer_id b = 0; b < n_buffers; b++) writer[b] = NONE;
+    for (uint32_t k = 0; k < l->nests.n; k++) writer[l->nests.at[k].out] = k;
+    return writer;
+}
+
+static void sink_loop(struct loops *l, uint32_t loop) {
+    uint32_t n = l->buffers.n;
+    struct sinking s = {.l = l, .loop = loop, .writer = find_writers(l, n)};
+    s.sunk = NEW_ARRAY(l->arena, bool, n);
+    s.others = find_others(l, loop);
+    s.counted = NEW_ARRAY(l->arena, bool, n);
+    for (bool more = true; more;) {
+        double least = all_moved(&s);
+        more = false;
+        for (uint32_t k = 0; k < l->nests.n && !more; k++)
+            if (loop_of(l->nests.at[k].epoch) == loop) more = sink_any(&s, &l->nests.at[k], least);
+    }
+    for (uint32_t k = 0; k < l->nests.n; k++)
+        if (loop_of(l->nests.at[k].epoch) == loop) make_nest(&s, &l->nests.at[k]);
+}
+
+/* ---- axes that are several ------------------------------------------------------------------- */
+
+/* Of a load, as the batches of a product of heads have it: dimension d is axis // m, and the next
+ * one axis % m. */
+static bool is_split(struct exprs *p, const struct inst *load, int d, ex *axis, int64_t *m) {
+    ex q = load->index[d], r = d + 1 < load->n_index ? load->index[d + 1] : EX_NONE;
+    if (!r || ex_kind(p, q) != EX_DIV || ex_kind(p, r) != EX_MOD) return false;
+    *axis = ex_lhs(p, q);
+    return ex_kind(p, *axis) == EX_SYM && ex_lhs(p, r) == *axis && ex_rhs(p, q) == ex_rhs(p, r) &&
+           ex_is_const(p, ex_rhs(p, q), m);
+}
+
+/* A buffer's dimension d as two, of which the inner one has m. */
+static void split_dimension(struct loops *l, buffer_id b, int d, int64_t m) {
+    struct meta *x = &l->buffers.at[b].meta;
+    int behind = x->rank - d - 1;
+    memmove(&x->size[d + 2], &x->size[d + 1], (size_t)behind * sizeof(ex));
+    memmove(&x->stride[d + 2], &x->stride[d + 1], (size_t)behind * sizeof(ex));
+    ex size = x->size[d], stride = x->stride[d], by = ex_const(l->ex, m);
+    x->size[d] = ex_div(l->ex, size, by), x->size[d + 1] = by;
+    x->stride[d] = ex_mul(l->ex, stride, by), x->stride[d + 1] = stride;
+    x->rank++;
+}
+
+static void split_index(ex *index, int n, int d, ex outer, ex inner) {
+    memmove(&index[d + 2], &index[d + 1], (size_t)(n - d - 1) * sizeof(ex));
+    index[d] = outer, index[d + 1] = inner;
+}
+
+/* What nest k writes, and whoever reads it: false if others go along with it. */
+static bool split_output(struct loops *l, uint32_t k, ex axis, int64_t m, ex outer, ex inner) {
+    struct nest *n = &l->nests.at[k];
+    buffer_id b = n->out;
+    const struct buffer *out = &l->buffers.at[b];
+    struct exprs *p = l->ex;
+    int d = 0;
+    while (d < out->meta.rank && n->out_index[d] != axis) d++;
+    if (d == out->meta.rank || out->meta.rank == WS_MAX_RANK) return false;
+    for (buffer_id c = 0; c < l->buffers.n && out->kind == BUFFER_WINDOW; c++)
+        if (l->buffers.at[c].kind == BUFFER_WINDOW && l->buffers.at[c].window.carried &&
+            l->buffers.at[c].window.of == out->window.of)
+            return false;
+    split_index(n->out_index, out->meta.rank, d, outer, inner);
+    split_dimension(l, b, d, m);
+    l->buffers.at[b].node = 0;
+    for (uint32_t r = 0; r < l->nests.n; r++)
+        for (inst_id i = 0; i < l->nests.at[r].insts.n; i++) {
+            struct inst *load = &l->nests.at[r].insts.at[i];
+            ex by = ex_const(p, m), e = load->index[d];
+            if (load->kind != INST_LOAD || load->buffer != b) continue;
+            split_index(load->index, load->n_index++, d, ex_div(p, e, by), ex_mod(p, e, by));
+        }
+    return true;
+}
+
+/* Axis i of nest k as two. */
+static bool split_axis(struct loops *l, uint32_t k, int i, int64_t m) {
+    struct nest *n = &l->nests.at[k];
+    struct exprs *p = l->ex;
+    ex axis = n->axes[i], by = ex_const(p, m);
+    if (n->n_axes == WS_MAX_RANK || bound_of(l, axis) % m || bound_of(l, axis) == m) return false;
+    ex outer = ex_index(p, ex_symbol(p, axis)->name, ex_const(p, bound_of(l, axis) / m)),
+       inner = ex_index(p, ex_symbol(p, axis)->name, by);
+    if (!split_output(l, k, axis, m, outer, inner)) return false;
+    ex both = ex_add(p, ex_mul(p, outer, by), inner);
+    for (inst_id j = 0; j < n->insts.n; j++)
+        for (int d = 0; d < n->insts.at[j].n_index; d++)
+            n->insts.at[j].index[d] = ex_subst(p, n->insts.at[j].index[d], &axis, &both, 1);
+    split_index(n->axes, n->n_axes++, i, outer, inner);
+    return true;
+}
+
+static bool split_nest(struct loops *l, uint32_t k, uint32_t loop) {
+    struct axes x = {.l = l, .loop = loop};
+    const struct nest *n = &l->nests.at[k];
+    for (inst_id j = 0; j < n->insts.n; j++) {
+        const struct inst *load = &n->insts.at[j];
+        if (load->kind != INST_LOAD || !maker_of(&x, load->buffer)) continue;
+        for (int d = 0; d < load->n_index; d++) {
+            ex axis;
+            int64_t m;
+            if (!is_split(l->ex, load, d, &axis, &m)) continue;
+            for (int i = 0; i < n->n_axes; i++)
+                if (n->axes[i] == axis && split_axis(l, k, i, m)) return true;
+        }
+    }
+    return false;
+}
+
+/* The loop's nests with axes of their own for what reads others' by quotients and remainders. */
+static void split_loop(struct loops *l, uint32_t loop) {
+    for (uint32_t k = 0; k < l->nests.n; k++)
+        while (loop_of(l->nests.at[k].epoch) == loop && split_nest(l, k, loop)) continue;
+}
+
+/* All that split_loop changes. */
+struct saved {
+    struct nest *nests;
+    struct buffer *buffers;
+};
+
+static struct saved save(const struct loops *l) {
+    struct saved x = {NEW_ARRAY(l->arena, struct nest, l->nests.n),
+                      NEW_ARRAY(l->arena, struct buffer, l->buffers.n)};
+    memcpy(x.buffers, l->buffers.at, l->buffers.n * sizeof *x.buffers);
+    memcpy(x.nests, l->nests.at, l->nests.n * sizeof *x.nests);
+    for (uint32_t k = 0; k < l->nests.n; k++) {
+        struct inst *insts = NEW_ARRAY(l->arena, struct inst, l->nests.at[k].insts.n);
+        memcpy(insts, l->nests.at[k].insts.at, l->nests.at[k].insts.n * sizeof *insts);
+        x.nests[k].insts.at = insts;
+        x.nests[k].insts.cap = x.nests[k].insts.n;
+    }
+    return x;
+}
+
+static void restore(struct loops *l, struct saved x) {
+    memcpy(l->nests.at, x.nests, l->nests.n * sizeof *x.nests);
+    memcpy(l->buffers.at, x.buffers, l->buffers.n * sizeof *x.buffers);
+}
+
+/* ---- what no step has to wait for ------------------------------------------------------------ */
+
+/* Nests of a loop that stand on nothing carried, nor on what does: of all steps at once, before it.
+ */
+struct leaving {
+    struct loops *l;
+    uint32_t loop;
+    bool *stays; /* by nest of the loop */
+    ex *step;    /* by nest that leaves: its steps as an axis */
+};
+
+static const struct nest *written_by(const struct loops *l, buffer_id b, uint32_t *k) {
+    for (*k = 0; *k < l->nests.n; ++*k)
+        if (l->nests.at[*k].out == b) return &l->nests.at[*k];
+    return NULL;
+}
+
+/* Sums that steps take along what none of them carries, and what these are made of and make: they
+ * leave, if nothing that stays reads them. */
+static bool find_leaving(struct leaving *x) {
+    struct loops *l = x->l;
+    bool any = false;
+    uint32_t from;
+    for (uint32_t k = 0; k < l->nests.n; k++) {
+        struct nest *n = &l->nests.at[k];
+        if (loop_of(n->epoch) != x->loop) continue;
+        const struct buffer *out = &l->buffers.at[n->out];
+        x->stays[k] = n->scan || n->n_axes == WS_MAX_RANK || out->window.ring ||
+                      out->meta.rank == WS_MAX_RANK;
+        for (inst_id i = 0; i < n->insts.n; i++) {
+            const struct inst *load = &n->insts.at[i];
+            const struct buffer *b = &l->buffers.at[load->buffer];
+            if (load->kind != INST_LOAD) continue;
+            const struct nest *maker = written_by(l, load->buffer, &from);
+            x->stays[k] |= b->kind == BUFFER_WINDOW && b->window.carried;
+            x->stays[k] |= maker && maker->epoch == n->epoch && x->stays[from];
+        }
+    }
+    for (bool more = true; more;) { /* what stays keeps what it reads */
+        more = false;
+        for (uint32_t k = 0; k < l->nests.n; k++) {
+            const struct nest *n = &l->nests.at[k];
+            if (loop_of(n->epoch) != x->loop || !x->stays[k]) continue;
+            for (inst_id i = 0; i < n->insts.n; i++) {
+                const struct nest *maker = n->insts.at[i].kind == INST_LOAD
+                                               ? written_by(l, n->insts.at[i].buffer, &from)
+                                               : NULL;
+                if (!maker || maker->epoch != n->epoch || x->stays[from]) continue;
+                x->stays[from] = more = true;
+            }
+        }
+    }
+    for (uint32_t k = 0; k < l->nests.n; k++)
+        any |= loop_of(l->nests.at[k].epoch) == x->loop && !x->stays[k];
+    return any;
+}
+
+static void add_dimension(struct loops *l, struct meta *m, int64_t steps) {
+    memmove(&m->size[1], &m->size[0], (size_t)m->rank * sizeof(ex));
+    m->size[0] = ex_const(l->ex, steps);
+    m->rank++;
+    meta_contiguous(l->ex, m);
+}
+
+static void add_index(ex *index, int n, ex first) {
+    memmove(&index[1], &index[0], (size_t)n * sizeof(ex));
+    index[0] = first;
+}
+
+/* A nest that leaves, with its steps as the outermost axis. */
+static void make_whole(struct leaving *x, uint32_t k) {
+    struct loops *l = x->l;
+    struct exprs *p = l->ex;
+    struct nest *n = &l->nests.at[k];
+    struct buffer *out = &l->buffers.at[n->out];
+    int64_t steps = l->steps.at[x->loop];
+    ex t = ex_index(p, "t", ex_const(p, steps));
+    uint32_t from;
+    for (inst_id i = 0; i < n->insts.n; i++) {
+        struct inst *load = &n->insts.at[i];
+        if (load->kind != INST_LOAD) continue;
+        const struct buffer *b = &l->buffers.at[load->buffer];
+        const struct nest *maker = written_by(l, load->buffer, &from);
+        bool own = maker && loop_of(maker->epoch) == NO_LOOP && x->step[from];
+        if (b->kind != BUFFER_WINDOW && !own) continue;
+        ex at = t;
+        if (b->kind == BUFFER_WINDOW) {
+            at = ex_add(p, ex_const(p, b->window.first), ex_mul(p, t, ex_const(p, b->window.way)));
+            load->buffer = b->window.of;
+        }
+        add_index(load->index, load->n_index++, at);
+    }
+    add_index(n->axes, n->n_axes++, t);
+    add_index(n->out_index, l->buffers.at[n->out].meta.rank, t);
+    if (out->kind == BUFFER_WINDOW)
+        n->out = out->window.of;
+    else
+        add_dimension(l, &out->meta, steps), out->node = 0;
+    n->epoch = 2 * x->loop;
+    x->step[k] = t;
+}
+
+/* Behind the nests that come before the loop. */
+static void leave(struct leaving *x) {
+    struct loops *l = x->l;
+    uint32_t n = 0, first = 0;
+    struct nest *nests = NEW_ARRAY(l->arena, struct nest, l->nests.n);
+    for (uint32_t k = 0; k < l->nests.n; k++)
+        if (loop_of(l->nests.at[k].epoch) == x->loop && !x->stays[k]) make_whole(x, k);
+    while (first < l->nests.n && loop_of(l->nests.at[first].epoch) != x->loop && !x->step[first])
+        nests[n++] = l->nests.at[first++];
+    for (int now = 1; now >= 0; now--)
+        for (uint32_t k = first; k < l->nests.n; k++)
+            if ((x->step[k] != EX_NONE) == now) nests[n++] = l->nests.at[k];
+    l->nests.at = nests;
+}
+
+static bool too_many_read(const struct loops *l, const struct recurrence *r) {
+    bool *read = NEW_ARRAY(l->arena, bool, l->buffers.n);
+    int n = 0;
+    for (uint32_t k = 0; k < r->nests.n; k++) {
+        const struct nest *nest = &l->nests.at[r->nests.at[k].nest];
+        for (inst_id i = 0; i < nest->insts.n; i++) {
+            if (nest->insts.at[i].kind != INST_LOAD || read[nest->insts.at[i].buffer]) continue;
+            n += l->buffers.at[nest->insts.at[i].buffer].kind != BUFFER_TEMP;
+            read[nest->insts.at[i].buffer] = true;
+        }
+    }
+    return n > MOST_READ;
+}
+
+/* Is it a recurrence, or one but for sums over others' elements, which no step has to wait for?
+ * Then these leave it. Windows of it are of all steps, as they were lowered. */
+static bool becomes_recurrence(struct loops *l, uint32_t loop) {
+    struct leaving x = {.l = l, .loop = loop};
+    struct recurrence r;
+    struct saved before = save(l);
+    split_loop(l, loop);
+    if (loop_recurs(l, loop, &r)) {
+        if (!too_many_read(l, &r)) return true;
+        restore(l, before);
+        return false;
+    }
+    x.stays = NEW_ARRAY(l->arena, bool, l->nests.n);
+    x.step = NEW_ARRAY(l->arena, ex, l->nests.n);
+    if (!find_leaving(&x)) {
+        restore(l, before);
+        return false;
+    }
+    uint32_t *epoch = NEW_ARRAY(l->arena, uint32_t, l->nests.n);
+    for (uint32_t k = 0; k < l->nests.n; k++) {
+        epoch[k] = l->nests.at[k].epoch;
+        if (loop_of(epoch[k]) == loop && !x.stays[k]) l->nests.at[k].epoch--;
+    }
+    bool recurs = loop_recurs(l, loop, &r) && !too_many_read(l, &r);
+    for (uint32_t k = 0; k < l->nests.n; k++) l->nests.at[k].epoch = epoch[k];
+    if (recurs)
+        leave(&x);
+    else
+        restore(l, before);
+    return recurs;
+}
+
+/* ---- the pass -------------------------------------------------------------------------------- */
+
+/* What a loop begins with, if that is one number everywhere. */
+static void find_numbers(struct loops *l, uint32_t loop) {
+    for (uint32_t k = 0; k < l->nests.n; k++)
+        for (inst_id i = 0; i < l->nests.at[k].insts.n; i++) {
+            const struct inst *x = &l->nests.at[k].insts.at[i];
+            struct loop_window *w = &l->buffers.at[x->buffer].window;
+            if (loop_of(l->nests.at[k].epoch) != loop || x->kind != INST_LOAD || !w->carried)
+                continue;
+            for (uint32_t m = 0; m < l->nests.n; m++) {
+                const struct nest *n = &l->nests.at[m];
+                if (n->out != w->start || n->insts.n != 1 || n->insts.at[0].kind != INST_CONST)
+                    continue;
+                w->from_number = true;
+                w->number = n->insts.at[0];
+            }
+        }
+}
+
+/* Memory that nobody reads: of nests, or of windows that nests read or write. */
+static void drop_unread(struct loops *l) {
+    for (bool more = true; more;) {
+        bool *read = NEW_ARRAY(l->arena, bool, l->buffers.n);
+        uint32_t kept = 0;
+        for (uint32_t k = 0; k < l->nests.n; k++) {
+            const struct nest *n = &l->nests.at[k];
+            const struct buffer *out = &l->buffers.at[n->out];
+            if (out->kind == BUFFER_WINDOW) read[out->window.of] = true;
+            for (inst_id i = 0; i < n->insts.n; i++) {
+                const struct buffer *b = &l->buffers.at[n->insts.at[i].buffer];
+                if (n->insts.at[i].kind != INST_LOAD) continue;
+                read[n->insts.at[i].buffer] = true;
+                if (b->kind == BUFFER_WINDOW) read[b->window.of] = true;
+                if (b->window.carried && !b->window.from_number) read[b->window.start] = true;
+            }
+        }
+        for (uint32_t k = 0; k < l->nests.n; k++) {
+            enum buffer_kind kind = l->buffers.at[l->nests.at[k].out].kind;
+            bool own = kind == BUFFER_TEMP || kind == BUFFER_STACK;
+            if (!own || read[l->nests.at[k].out])
+                l->nests.at[kept++] = l->nests.at[k];
+            else
+                l->buffers.at[l->nests.at[k].out].kind = BUFFER_TEMP; /* in no memory */
+        }
+        more = kept < l->nests.n;
+        l->nests.n = kept;
+    }
+}
+
+void loops_recurrences(struct loops *l) {
+    bool any = false;
+    if (!l->steps.n) return;
+    l->recurs = NEW_ARRAY(l->arena, bool, l->steps.n);
+    for (uint32_t loop = 0; loop < l->steps.n; loop++) {
+        if (!becomes_recurrence(l, loop)) continue;
+        any = l->recurs[loop] = true;
+        sink_loop(l, loop);
+        find_numbers(l, loop);
+    }
+    if (any) drop_unread(l);
+}

@@ -1,0 +1,131 @@
+/* cases_recurrences.c: loops whose elements go their own way, in one kernel on a GPU
+ * (kernel/recurrence.h): what is carried, what steps read and where that is made, sums along what
+ * lanes share, in sizes that fit no vector and no warp; with their gradients too. */
+#include "graph/autograd.h"
+#include "graph/loop.h"
+#include "tests/fuzz/cases.h"
+
+/* The loop node of output k: so many steps of a body over these operands. */
+#define LOOP(operands, carried, first, way, steps, body, k)                                        \
+    "loop([" operands "], carried=[" carried "], first=[" first "], way=[" way "], steps=" steps   \
+    ", body=" body ", output=" #k ")"
+
+#define DECAY                                                                                      \
+    "graph(%h: f32[3, 7], %a: f32[3, 7], %b: f32[3, 7]) {\n"                                       \
+    "  %p: f32[3, 7] = mul(%a, %h)\n  %n: f32[3, 7] = add(%p, %b)\n  return %n\n}"
+
+/* The states of a selective scan, [batch, width, states], a and b of all steps, c of [batch,
+ * states]. */
+#define SELECT(t, b, d, n, c)                                                                      \
+    "graph(%h: f32[" b ", " d ", " n "], %a: " t "[" b ", " d ", " n "], %b: " t "[" b ", " d      \
+    ", " n "], %c: " c "[" b ", " n "]) {\n"                                                       \
+    "  %p: f32[" b ", " d ", " n "] = mul(%a, %h)\n"                                               \
+    "  %n: f32[" b ", " d ", " n "] = add(%p, %b)\n"                                               \
+    "  %u = unsqueeze(%c, 1)\n"                                                                    \
+    "  %m: f32[" b ", " d ", " n "] = mul(%n, %u)\n"                                               \
+    "  %y: f32[" b ", " d "] = sum(%m, [2])\n  return %n, %y\n}"
+
+/* What these are made of: of steps in dimension 1. */
+#define STATES(t, b, l, d, n)                                                                      \
+    "%e = unsqueeze(%d, 3)\n"                                                                      \
+    "%da = mul(%e, %A)\n"                                                                          \
+    "%ea = exp(%da)\n"                                                                             \
+    "%du = mul(%d, %u)\n"                                                                          \
+    "%dv = unsqueeze(%du, 3)\n"                                                                    \
+    "%bv = unsqueeze(%B, 2)\n"                                                                     \
+    "%db = mul(%dv, %bv)\n"                                                                        \
+    "%as = movedim(%ea, [1], [0])\n"                                                               \
+    "%bs = movedim(%db, [1], [0])\n"                                                               \
+    "%cs = movedim(%C, [1], [0])\n"                                                                \
+    "%h0 = zeros([" b ", " d ", " n "], dtype=f32)\n"
+#define SCAN(t, b, l, d, n)                                                                        \
+    "graph(%d: " t "[" b ", " l ", " d "], %u: " t "[" b ", " l ", " d "], %A: " t "[" d ", " n    \
+    "], %B: " t "[" b ", " l ", " n "], %C: " t "[" b ", " l ", " n                                \
+    "]) {\n" STATES(t, b, l, d, n) "%ys = " LOOP(                                                  \
+        "%h0, %as, %bs, %cs", "0, -1, -1, -1", "0, 0, 0, 0", "0, 1, 1, 1", l,                      \
+        SELECT(t, b, d, n, t), 1) "\n"                                                             \
+                                  "%y = movedim(%ys, [0], [1])\n%z = add(%y, %u)\nreturn %z\n}\n"
+
+enum { WITHOUT_GRADIENTS = 9 }; /* of these: integers and comparisons */
+static const char *const programs[] = {
+    /* all states, and the last one again */
+    "graph(%h: f32[3, 7], %a: f32[9, 3, 7], %b: f32[9, 3, 7]) {\n"
+    "%hs = " LOOP("%h, %a, %b", "0, -1, -1", "0, 0, 0", "0, 1, 1", "9", DECAY,
+                  0) "\n"
+                     "%l = select(%hs, 0, 8)\nreturn %hs, %l\n}\n",
+    /* the last state alone; steps backwards from the one before the last */
+    "graph(%h: f32[3, 7], %a: f32[9, 3, 7], %b: f32[9, 3, 7]) {\n"
+    "%hs = " LOOP("%h, %a, %b", "0, -1, -1", "0, 0, 7", "0, 1, -1", "8", DECAY,
+                  0) "\n"
+                     "%l = select(%hs, 0, 7)\nreturn %l\n}\n",
+    /* selective scans, what they read of all steps being made where it is read */
+    SCAN("f32", "2", "9", "5", "3"),
+    SCAN("bf16", "2", "10", "6", "16"),
+    SCAN("f32", "1", "8", "33", "40"),
+    SCAN("f32", "3", "11", "1", "4"),
+    SCAN("bf16", "2", "17", "3", "1"),
+    /* linear attention: a product with what is carried */
+    "graph(%s: f32[2, 5, 4], %q: f32[9, 2, 1, 5], %k: f32[9, 2, 5, 1], %v: f32[9, 2, 1, 4]) {\n"
+    "%y = " LOOP("%s, %q, %k, %v", "0, -1, -1, -1", "0, 0, 0, 0", "0, 1, 1, 1", "9",
+                 "graph(%s: f32[2, 5, 4], %q: f32[2, 1, 5], %k: f32[2, 5, 1], %v: f32[2, 1, 4]) {\n"
+                 "  %kv: f32[2, 5, 4] = mul(%k, %v)\n  %d: f32[2, 5, 4] = mul(%s, 0.9)\n"
+                 "  %n: f32[2, 5, 4] = add(%d, %kv)\n  %o: f32[2, 1, 4] = matmul(%q, %n)\n"
+                 "  return %n, %o\n}",
+                 1) "\nreturn %y\n}\n",
+    /* the same of heads: a product's batches are two axes of what is carried */
+    "graph(%s: f32[2, 3, 5, 4], %q: f32[9, 2, 3, 5], %k: f32[9, 2, 3, 5], %v: f32[9, 2, 3, 4]) {\n"
+    "%y = " LOOP("%s, %q, %k, %v", "0, -1, -1, -1", "0, 0, 0, 0", "0, 1, 1, 1", "9",
+                 "graph(%s: f32[2, 3, 5, 4], %q: f32[2, 3, 5], %k: f32[2, 3, 5], "
+                 "%v: f32[2, 3, 4]) {\n"
+                 "  %a = unsqueeze(%k, 3)\n  %b = unsqueeze(%v, 2)\n  %kv = mul(%a, %b)\n"
+                 "  %d = mul(%s, 0.9)\n  %n: f32[2, 3, 5, 4] = add(%d, %kv)\n"
+                 "  %r = unsqueeze(%q, 2)\n  %o = matmul(%r, %n)\n  %p = squeeze(%o, 2)\n"
+                 "  return %n, %p\n}",
+                 1) "\nreturn %y\n}\n",
+    /* a line of delays, a counter, and what one step compares */
+    "graph(%a: f32[6], %b: f32[6], %c: i64[6], %x: f32[12, 6]) {\n"
+    "%y = " LOOP("%a, %b, %c, %x", "0, 1, 2, -1", "0, 0, 0, 1", "0, 0, 0, 1", "11",
+                 "graph(%a: f32[6], %b: f32[6], %c: i64[6], %x: f32[6]) {\n"
+                 "  %s: f32[6] = sub(%a, %b)\n  %g: bool[6] = gt(%x, %s)\n"
+                 "  %n: i64[6] = add(%c, %g)\n  return %b, %x, %n, %s\n}",
+                 3) "\n"
+                    "%n = " LOOP("%a, %b, %c, %x", "0, 1, 2, -1", "0, 0, 0, 1", "0, 0, 0, 1", "11",
+                                 "graph(%a: f32[6], %b: f32[6], %c: i64[6], %x: f32[6]) {\n"
+                                 "  %s: f32[6] = sub(%a, %b)\n  %g: bool[6] = gt(%x, %s)\n"
+                                 "  %n: i64[6] = add(%c, %g)\n  return %b, %x, %n, %s\n}",
+                                 2) "\n"
+                                    "%m = select(%n, 0, 10)\nreturn %y, %m\n}\n",
+    /* states that all together sum up to 1, and their largest: sums go back into the states */
+    "graph(%s: f32[5, 11], %x: f32[9, 5, 11]) {\n"
+    "%y = " LOOP("%s, %x", "0, -1", "0, 0", "0, 1", "9",
+                 "graph(%s: f32[5, 11], %x: f32[5, 11]) {\n"
+                 "  %e: f32[5, 11] = exp(%x)\n  %p: f32[5, 11] = mul(%s, %e)\n"
+                 "  %q: f32[5, 11] = add(%p, %e)\n  %t: f32[5, 1] = sum(%q, [1], True)\n"
+                 "  %n: f32[5, 11] = div(%q, %t)\n  %m: f32[5] = amax(%n, [1])\n"
+                 "  return %n, %m\n}",
+                 1) "\nreturn %y\n}\n",
+    /* what is read is padded, and a part of what is there: all of it in bf16 */
+    "graph(%h: bf16[2, 9], %x: bf16[12, 2, 7], %w: bf16[9]) {\n"
+    "%p = constant_pad_nd(%x, [1, 1], 0.5)\n%e = mul(%p, %w)\n%g = sigmoid(%e)\n"
+    "%y = " LOOP("%h, %g, %p", "0, -1, -1", "0, 2, 2", "0, 1, 1", "10",
+                 "graph(%h: bf16[2, 9], %g: bf16[2, 9], %p: bf16[2, 9]) {\n"
+                 "  %d: bf16[2, 9] = sub(%p, %h)\n  %m: bf16[2, 9] = mul(%g, %d)\n"
+                 "  %n: bf16[2, 9] = add(%h, %m)\n  return %n\n}",
+                 0) "\nreturn %y\n}\n",
+};
+
+void cases_recurrences(struct arena *a, case_vec *out) {
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        struct diag d = diag_new(a);
+        struct source src = {"program", programs[i], strlen(programs[i])};
+        struct graph *g = graph_parse(a, exprs_new(a), &src, &d);
+        if (!g) WS_BUG("%s", d.text);
+        vec_push(a, out, ((struct case_graph){.text = case_text(g), .every = 3}));
+        bool wants[16] = {true, true, true, true, true};
+        struct graph *joint = i == WITHOUT_GRADIENTS ? NULL : graph_backward(g, wants, &d);
+        if (!joint && i != WITHOUT_GRADIENTS) WS_BUG("%s", d.text);
+        if (joint)
+            vec_push(a, out,
+                     ((struct case_graph){.text = case_text(graph_hoist(joint)), .every = 12}));
+    }
+}
