@@ -428,8 +428,15 @@ static void put_block_position(struct emitter *w) {
             line(w, "const k_idx tiles = %lld;", (long long)layout_column_tiles(w->k, y));
         else
             line(w, "const k_idx tiles = (nr + %d) / %d;", y->br - 1, y->br);
-        line(w, "const k_idx px = (k_idx)blockIdx.x / tiles;");
-        line(w, "const k_idx base = ((k_idx)blockIdx.x %% tiles) * %d, r_end = nr;", y->br);
+        const char *block = "(k_idx)blockIdx.x";
+        if (y->mirrored) {
+            line(w, "const k_idx block = (k_idx)k_mirror(blockIdx.x, %lldu, %lldu, %lldu, %lldu);",
+                 (long long)y->mirrored, (long long)y->mirror_each, (long long)y->mirror_inner,
+                 (long long)w->p->grid);
+            block = "block";
+        }
+        line(w, "const k_idx px = %s / tiles;", block);
+        line(w, "const k_idx base = (%s %% tiles) * %d, r_end = nr;", block, y->br);
     } else if (y->blocks && y->cluster > 1) {
         if (y->apart)
             line(w, "const int rank = (int)blockIdx.x %% %d;", y->cluster);

@@ -97,6 +97,9 @@ struct layout {
                        to one row is added in turn */
     bool turn;      /* pointwise: what lies across the columns is read along the rows, see below */
     bool grid_r;    /* pointwise: columns are spread over blocks, not looped over */
+    int64_t mirrored; /* pointwise: blocks go from both ends of runs of so many places, by turns, see
+                         mirror.c; 0: in order */
+    int64_t mirror_each, mirror_inner; /* places of a block, blocks of a place */
     bool streaming; /* non-temporal stores */
     bool ahead;     /* CPU: the next row, or a page ahead, is asked for before it is needed */
     bool skip_l1;   /* loads leave no copy in L1 */
@@ -229,6 +232,9 @@ int layout_scan_words(const struct kernel *k, const struct layout *y);
  * a tile? */
 bool layout_copies(const struct kernel *k, const struct layout *y, value_id load);
 int64_t layout_stage_bytes(const struct kernel *k, const struct layout *y);
+
+/* mirror.c: of a pointwise kernel: whether blocks go from both ends, by turns. */
+void layout_mirror(const struct kernel *k, struct layout *y);
 
 /* Pointwise: is the load one of an operand whose neighbours are those of other rows, so that it is
  * read along the rows into shared memory, and taken up from there along the columns? And how many
