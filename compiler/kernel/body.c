@@ -301,9 +301,7 @@ static void expand_store(struct builder *w, const struct member *M, const int64_
     for (int i = 0; i < w->n_arms; i++) {
         const struct arm *x = &w->arms[i];
         axis[i] = x->axis;
-        at[i] = ex_const(w->k->ex, place[i]);
-        if (x->of)
-            at[i] = ex_add(w->k->ex, ex_mul(w->k->ex, x->of, ex_const(w->k->ex, x->n)), at[i]);
+        at[i] = arm_place(w->k->ex, x, place[i]);
     }
     for (int d = 0; d < w->l->buffers.at[n->out].meta.rank; d++) {
         index[d] = ex_subst(w->k->ex, n->out_index[d], M->from, M->to, M->n);

@@ -4,13 +4,17 @@
 
 #include "kernel/kernel.h"
 
-/* A parallel axis that is no loop: a thread has n of its places, all of them, or some neighbours,
- * that is axis = n*of + 0, 1 ... n - 1, where `of` takes its place. */
+/* A parallel axis that is no loop: a thread has n of its places: all of them; or some neighbours,
+ * that is axis = n*of + 0, 1 ... n - 1, where `of` takes its place; or one of each of n parts, that
+ * lie `apart` from each other: axis = of + 0, apart, 2*apart ... */
 struct arm {
     ex axis;
     int64_t n; /* 0: no arm */
     ex of;     /* EX_NONE: all */
+    int64_t apart; /* 0: neighbours, or all */
 };
+
+ex arm_place(struct exprs *p, const struct arm *a, int64_t place); /* arms.c: of the axis */
 
 struct builder {
     struct kernel *k;
