@@ -35,8 +35,7 @@ static bool is_mirrored(const struct kernel *k, value_id a, value_id b, enum axi
                         int64_t step, int64_t *grows) {
     const struct value_node *x = &k->values.at[a], *y = &k->values.at[b];
     int64_t back;
-    bool alike = y->kind == INST_LOAD && x->buffer == y->buffer && !y->n_args &&
-                 y->mask == (MASK_X | MASK_R);
+    bool alike = y->kind == INST_LOAD && x->buffer == y->buffer && !y->n_args;
     return alike && step_of(k, a, axis, step, grows) && step_of(k, b, axis, step, &back) &&
            *grows > 0 && *grows == -back;
 }
@@ -48,7 +47,7 @@ static double mirrored_bytes(const struct kernel *k, enum axis axis, int64_t n, 
     for (value_id a = 0; a < k->values.n && n > 1; a++) {
         const struct value_node *x = &k->values.at[a];
         int64_t grows;
-        if (x->kind != INST_LOAD || x->n_args || x->mask != (MASK_X | MASK_R)) continue;
+        if (x->kind != INST_LOAD || x->n_args || !(x->mask >> axis & 1)) continue;
         for (value_id b = 0; b < k->values.n; b++) {
             if (!is_mirrored(k, a, b, axis, step, &grows)) continue;
             double bytes = (double)n * (double)grows * dtype_bytes(x->dtype);
