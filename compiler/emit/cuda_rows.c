@@ -417,6 +417,17 @@ struct ws_launch *open_kernel(struct emitter *w, const char *name, int threads) 
     return l;
 }
 
+/* The block whose turn it is (kernel/mirror.c). */
+static void put_mirrored_block(struct emitter *w) {
+    const struct layout *y = w->y;
+    long long n = tile_count(y->mirrored, y->mirror_each), inner = y->mirror_inner;
+    if (n * inner == w->p->grid)
+        line(w, "const k_idx block = (k_idx)k_mirror(blockIdx.x, %lldu, %lldu);", n, inner);
+    else
+        line(w, "const k_idx block = (k_idx)k_mirror_runs(blockIdx.x, %lldu, %lldu, %lldu, %lldu);",
+             (long long)y->mirrored, (long long)y->mirror_each, inner, (long long)w->p->grid);
+}
+
 static void put_block_position(struct emitter *w) {
     const struct layout *y = w->y;
     if (y->rows_inner)
@@ -430,9 +441,7 @@ static void put_block_position(struct emitter *w) {
             line(w, "const k_idx tiles = (nr + %d) / %d;", y->br - 1, y->br);
         const char *block = "(k_idx)blockIdx.x";
         if (y->mirrored) {
-            line(w, "const k_idx block = (k_idx)k_mirror(blockIdx.x, %lldu, %lldu, %lldu, %lldu);",
-                 (long long)y->mirrored, (long long)y->mirror_each, (long long)y->mirror_inner,
-                 (long long)w->p->grid);
+            put_mirrored_block(w);
             block = "block";
         }
         line(w, "const k_idx px = %s / tiles;", block);

@@ -24,8 +24,7 @@ double arg_number(const struct graph *g, const struct arg *a); /* a constant INT
 /* Number k of a list of constants, or of one for all, or of none: then `absent`. */
 int64_t arg_entry(const struct graph *g, const struct arg *a, uint32_t k, int64_t absent);
 
-/* The one tensor that a node computes on, element by element; NO_NODE if there are several, or none.
- */
+/* The one tensor that a node computes on, element by element; NO_NODE: several, or none. */
 node_id only_operand_of(const struct node *n);
 
 /* meta.c */

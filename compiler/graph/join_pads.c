@@ -60,7 +60,8 @@ static bool find_terms(const struct pass *s, node_id n, bool whole, struct joine
         j->at[j->n++] = n;
         return true;
     }
-    bool plain = x->op == OP_ADD && (whole || s->uses[n] == 1) && is_number(s->from, &x->args[2], 1);
+    bool plain =
+        x->op == OP_ADD && (whole || s->uses[n] == 1) && is_number(s->from, &x->args[2], 1);
     for (int i = 0; i < 2 && plain; i++)
         plain = x->args[i].kind == ARG_NODE &&
                 meta_same_shape(&at(s->from, x->args[i].node)->meta, &x->meta) &&
@@ -118,7 +119,8 @@ static node_id concatenate(struct pass *s, node_id n) {
     struct arg args[] = {pieces, arg_int(s->to, j->dim)};
     struct diag d = diag_new(s->to->arena);
     node_id out;
-    if (!graph_call(s->to, OP_CAT, args, 2, x->where, &d, &out)) graph_refused(s->to, "join pads", &d);
+    if (!graph_call(s->to, OP_CAT, args, 2, x->where, &d, &out))
+        graph_refused(s->to, "join pads", &d);
     s->to->nodes.at[out].origin = x->origin;
     return out;
 }

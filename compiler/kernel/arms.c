@@ -94,7 +94,8 @@ static bool shares_loads(const struct kernel *k, const struct arm *a) {
             const struct value_node *guard = &k->values.at[x->args[0]];
             if (guard->kind != INST_INDEX) continue;
             int64_t holds;
-            if (!ex_is_const(k->ex, at_place(k, guard->index, a, place), &holds) || !holds) continue;
+            if (!ex_is_const(k->ex, at_place(k, guard->index, a, place), &holds) || !holds)
+                continue;
             ex index = at_place(k, x->index, a, place);
             for (uint32_t i = 0; i < before; i++)
                 if (of.at[i] == x->buffer && read.at[i] == index) return true;

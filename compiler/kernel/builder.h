@@ -9,8 +9,8 @@
  * lie `apart` from each other: axis = of + 0, apart, 2*apart ... */
 struct arm {
     ex axis;
-    int64_t n; /* 0: no arm */
-    ex of;     /* EX_NONE: all */
+    int64_t n;     /* 0: no arm */
+    ex of;         /* EX_NONE: all */
     int64_t apart; /* 0: neighbours, or all */
 };
 

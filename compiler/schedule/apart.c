@@ -122,8 +122,7 @@ static uint8_t mark_windows(struct choice *c, struct schedule *s, uint32_t g,
  * is that much, so that somebody waits for its sectors? */
 enum turning { TURNS_NOTHING, TURNED_BEFORE, TURNS };
 
-static enum turning turning_of(const struct schedule *s, const struct nest *n,
-                               const bool *across) {
+static enum turning turning_of(const struct schedule *s, const struct nest *n, const bool *across) {
     enum { FEW = 1 << 16 }; /* elements */
     enum turning t = TURNS_NOTHING;
     if (n->n_reduce || n->scan != EX_NONE) return TURNS_NOTHING;

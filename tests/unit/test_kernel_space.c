@@ -657,7 +657,8 @@ static void check_mirror(const char *body, int64_t l2, const char *config, int64
     struct config c;
     struct layout y;
     limits.l2_bytes = l2;
-    struct kernel *k = first_kernel(a, arena_printf(a, "graph(%%x: f32[%s return %%y\n}\n", body), &limits);
+    struct kernel *k =
+        first_kernel(a, arena_printf(a, "graph(%%x: f32[%s return %%y\n}\n", body), &limits);
     assert_null(config_parse(config, &c, &d) ? NULL : d.message);
     assert_null(kernel_layout(k, &c, &y, a));
     if (y.mirrored != places || y.mirror_each != each || y.mirror_inner != inner)
