@@ -420,12 +420,17 @@ struct ws_launch *open_kernel(struct emitter *w, const char *name, int threads) 
 /* The block whose turn it is (kernel/mirror.c). */
 static void put_mirrored_block(struct emitter *w) {
     const struct layout *y = w->y;
+    const char *halves = w->k->mirror.turning == BY_HALVES ? "true" : "false";
     long long n = tile_count(y->mirrored, y->mirror_each), inner = y->mirror_inner;
     if (n * inner == w->p->grid)
-        line(w, "const k_idx block = (k_idx)k_mirror(blockIdx.x, %lldu, %lldu);", n, inner);
+        line(w, "const k_idx block = (k_idx)k_mirror<%s>(blockIdx.x, %lldu, %lldu);", halves, n,
+             inner);
     else
-        line(w, "const k_idx block = (k_idx)k_mirror_runs(blockIdx.x, %lldu, %lldu, %lldu, %lldu);",
-             (long long)y->mirrored, (long long)y->mirror_each, inner, (long long)w->p->grid);
+        line(w,
+             "const k_idx block = (k_idx)k_mirror_runs<%s>(blockIdx.x, %lldu, %lldu, %lldu, "
+             "%lldu);",
+             halves, (long long)y->mirrored, (long long)y->mirror_each, inner,
+             (long long)w->p->grid);
 }
 
 static void put_block_position(struct emitter *w) {
@@ -476,7 +481,8 @@ static void put_block_position(struct emitter *w) {
     } else if (w->k->kind == KERNEL_SCAN) {
         line(w, "const k_idx px = (k_idx)blockIdx.x, r_end = nr;");
     } else {
-        line(w, "const k_idx px = (k_idx)blockIdx.x;");
+        if (y->mirrored) put_mirrored_block(w);
+        line(w, "const k_idx px = %s;", y->mirrored ? "block" : "(k_idx)blockIdx.x");
         line(w, y->one_read ? "const k_idx base = 0, r_end = nr;"
                             : "const k_idx r_begin = 0, r_end = nr;");
     }

@@ -904,6 +904,7 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
     find_arguments(k);
     find_inner(k);
     k->flops = kernel_flops(k);
+    find_mirror(k);
     if (k->kind == KERNEL_MATMUL) find_windows(k);
     if (by_taps && is_better_by_taps(by_taps, k, a)) return by_taps;
     return k;

@@ -124,6 +124,9 @@ bool add_chained_edges(struct kernel *k, value_id condition, bool holds);
  * both there is room for GROUP_MAX_AXES. */
 void split_repeats(struct kernel *k, ex *z, int *nz, ex *m, int *nm, const value_id *right, int n);
 
+/* mirror.c. Needs: masks, and what the kernel reads. */
+void find_mirror(struct kernel *k);
+
 /* hits.c. Needs: masks and levels, which it keeps. Loads that count only where a source lands are
  * guarded. */
 void find_landing(struct kernel *k);

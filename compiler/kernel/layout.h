@@ -97,19 +97,18 @@ struct layout {
                        to one row is added in turn */
     bool turn;      /* pointwise: what lies across the columns is read along the rows, see below */
     bool grid_r;    /* pointwise: columns are spread over blocks, not looped over */
-    int64_t
-        mirrored; /* pointwise: blocks go from both ends of runs of so many places, by turns, see
-                         mirror.c; 0: in order */
-    int64_t mirror_each, mirror_inner; /* places of a block, blocks of a place */
-    bool streaming;                    /* non-temporal stores */
-    bool ahead;    /* CPU: the next row, or a page ahead, is asked for before it is needed */
-    bool skip_l1;  /* loads leave no copy in L1 */
-    bool leave_l2; /* what is loaded once leaves L2 before what is stored */
-    bool stay_l2;  /* or after it */
-    int head_unit; /* peel: heads end at multiples of it */
-    bool peel;     /* vec does not divide the rows: each has a head and a tail, see peel.c */
-    bool shift;    /* peel, rows inner: what is out of step is put together from two vectors */
-    bool ragged;   /* rows inner: vec does not divide x, so that the last two vectors overlap */
+    /* Blocks go by runs of `mirrored` places, of which a block has `mirror_each` and each has
+     * `mirror_inner` blocks: from both ends, or by both halves, see mirror.c; 0: in order. */
+    int64_t mirrored, mirror_each, mirror_inner;
+    bool streaming; /* non-temporal stores */
+    bool ahead;     /* CPU: the next row, or a page ahead, is asked for before it is needed */
+    bool skip_l1;   /* loads leave no copy in L1 */
+    bool leave_l2;  /* what is loaded once leaves L2 before what is stored */
+    bool stay_l2;   /* or after it */
+    int head_unit;  /* peel: heads end at multiples of it */
+    bool peel;      /* vec does not divide the rows: each has a head and a tail, see peel.c */
+    bool shift;     /* peel, rows inner: what is out of step is put together from two vectors */
+    bool ragged;    /* rows inner: vec does not divide x, so that the last two vectors overlap */
     bool cut;      /* window: vec does not divide the rows: each one's last vector ends behind it */
     int slack;     /* shift: columns at a row's end that its whole vectors leave alone */
     bool one_head; /* peel: all rows of a thread have heads of one length */
@@ -234,7 +233,7 @@ int layout_scan_words(const struct kernel *k, const struct layout *y);
 bool layout_copies(const struct kernel *k, const struct layout *y, value_id load);
 int64_t layout_stage_bytes(const struct kernel *k, const struct layout *y);
 
-/* mirror.c: of a pointwise kernel: whether blocks go from both ends, by turns. */
+/* mirror.c: in which order blocks go where something is read twice, far apart. */
 void layout_mirror(const struct kernel *k, struct layout *y);
 
 /* Pointwise: is the load one of an operand whose neighbours are those of other rows, so that it is

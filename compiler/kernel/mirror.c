@@ -5,9 +5,13 @@
  * Rows i and 4095 - i read the same two rows. In order, L2 has long lost these when the second
  * block asks for them; so blocks are taken from both ends by turns, and memory is read once.
  *
- * The blocks of a pointwise kernel are numbers (x, then tiles of columns) of which the axis that
- * runs backwards is a digit; k_mirror has the order. */
-#include "kernel/kernel.h"
+ * Where halves of an axis read the same, as those of cat([x, exp(x)], 0) do before they are summed
+ * up, blocks go along both by turns: 0 n/2 1 n/2+1 ... (Pointwise, a thread has an element of each:
+ * arms.c.)
+ *
+ * Blocks are numbers (x, then tiles of columns) of which such an axis is a digit; k_mirror has the
+ * order. */
+#include "kernel/builder.h"
 
 /* The index at places along an axis: of a digit of it, that many elements further. */
 static bool index_at(const struct kernel *k, ex index, enum axis axis, int64_t place, int64_t *at) {
@@ -31,67 +35,85 @@ static bool step_of(const struct kernel *k, value_id load, enum axis axis, int64
     return *grows = next - first, true;
 }
 
-static bool is_mirrored(const struct kernel *k, value_id a, value_id b, enum axis axis,
-                        int64_t step, int64_t *grows) {
+/* Does b read along the digit what a reads, from the end on or from the middle of its n values on?
+ * Then a grows by *grows. */
+static enum turning reads_alike(const struct kernel *k, value_id a, value_id b, enum axis axis,
+                                int64_t n, int64_t step, int64_t *grows) {
     const struct value_node *x = &k->values.at[a], *y = &k->values.at[b];
-    int64_t back;
-    bool alike = y->kind == INST_LOAD && x->buffer == y->buffer && !y->n_args;
-    return alike && step_of(k, a, axis, step, grows) && step_of(k, b, axis, step, &back) &&
-           *grows > 0 && *grows == -back;
+    int64_t other, first, middle;
+    if (a == b || y->kind != INST_LOAD || x->buffer != y->buffer || y->n_args > y->guarded)
+        return IN_ORDER;
+    if (!step_of(k, a, axis, step, grows) || !step_of(k, b, axis, step, &other) || *grows <= 0)
+        return IN_ORDER;
+    if (*grows == -other) return FROM_ENDS;
+    if (*grows != other || n % 2 || !x->guarded || !y->guarded) return IN_ORDER;
+    bool known = index_at(k, x->index, axis, 0, &first) &&
+                 index_at(k, y->index, axis, step * (n / 2), &middle);
+    return known && first == middle ? BY_HALVES : IN_ORDER;
 }
 
-/* Elements of memory between the ends of a digit of n along which something is read both ways; 0:
- * nothing is. */
-static double mirrored_bytes(const struct kernel *k, enum axis axis, int64_t n, int64_t step) {
-    double most = 0;
+/* What of a digit of n is read twice, and lies `least` bytes apart or more. */
+static enum turning turning_along(const struct kernel *k, enum axis axis, int64_t n, int64_t step,
+                                  double least) {
     for (value_id a = 0; a < k->values.n && n > 1; a++) {
         const struct value_node *x = &k->values.at[a];
-        int64_t grows;
-        if (x->kind != INST_LOAD || x->n_args || !(x->mask >> axis & 1)) continue;
+        int64_t grows = 0;
+        if (x->kind != INST_LOAD || x->n_args > x->guarded || !(x->mask >> axis & 1)) continue;
         for (value_id b = 0; b < k->values.n; b++) {
-            if (!is_mirrored(k, a, b, axis, step, &grows)) continue;
+            enum turning t = reads_alike(k, a, b, axis, n, step, &grows);
             double bytes = (double)n * (double)grows * dtype_bytes(x->dtype);
-            if (bytes > most) most = bytes;
+            if (t != IN_ORDER && (t == FROM_ENDS ? bytes : bytes / 2) >= least) return t;
         }
     }
-    return most;
+    return IN_ORDER;
 }
 
-/* A digit of n with `inner` places of x behind each of its values, of which a block has some. */
-static void mirror_rows(struct layout *y, int64_t n, int64_t inner, int64_t tiles) {
-    bool whole = inner % y->bx == 0;
-    y->mirrored = whole ? n : n * inner;
-    y->mirror_each = whole ? 1 : y->bx;
-    y->mirror_inner = (whole ? inner / y->bx : 1) * tiles;
-}
-
-/* The same of columns, which are tiles in each row. False: tiles are no parts of them. */
-static bool mirror_columns(struct layout *y, int64_t size, int64_t n, int64_t inner,
-                           int64_t tiles) {
-    bool all = n * inner == size, whole = inner % y->br == 0;
-    if (!all && n * inner % y->br) return false;
-    y->mirrored = whole ? n : all ? tiles : n * inner / y->br;
-    y->mirror_each = 1;
-    y->mirror_inner = whole ? inner / y->br : 1;
-    return true;
-}
-
-void layout_mirror(const struct kernel *k, struct layout *y) {
+void find_mirror(struct kernel *k) {
     const double PART = 0.25; /* of L2, which is also written to: less stays there anyway */
-    double most = PART * (double)k->limits->l2_bytes;
-    if (k->limits->kind == DEVICE_CPU || k->kind != KERNEL_POINTWISE) return;
-    if (k->bytes_read < most) return;
-    int64_t tiles = layout_column_tiles(k, y);
-    for (int axis = AXIS_X; axis <= AXIS_R; axis += AXIS_R - AXIS_X) {
+    double least = PART * (double)k->limits->l2_bytes;
+    bool pointwise = k->kind == KERNEL_POINTWISE;
+    if (k->limits->kind == DEVICE_CPU || (!pointwise && k->kind != KERNEL_REDUCE)) return;
+    if (k->bytes_read < least) return;
+    for (int axis = AXIS_X; axis <= (pointwise ? AXIS_R : AXIS_X); axis += AXIS_R - AXIS_X) {
         const struct axis_digits *d = &k->digits[axis];
         int64_t inner = 1, n, size;
         if (!k->axis[axis] || !ex_is_const(k->ex, k->bound[axis], &size)) return;
         if (size > INT32_MAX) return; /* places are numbers of 32 bits */
         for (int i = d->n - 1; i >= 0 && ex_is_const(k->ex, d->size[i], &n); inner *= n, i--) {
-            if (mirrored_bytes(k, (enum axis)axis, n, inner) < most) continue;
-            if (axis == AXIS_R && !mirror_columns(y, size, n, inner, tiles)) continue;
-            if (axis == AXIS_X) mirror_rows(y, n, inner, tiles);
+            enum turning t = turning_along(k, (enum axis)axis, n, inner, least);
+            if (t == IN_ORDER) continue;
+            k->mirror = (struct mirror){t, (enum axis)axis, n, inner};
             return;
         }
     }
+}
+
+/* Of x, of which a block has some places. Halves are parts of blocks' numbers, or stay in order. */
+static void mirror_rows(const struct mirror *m, struct layout *y, int64_t tiles) {
+    bool whole = m->inner % y->bx == 0;
+    if (m->turning == BY_HALVES && !whole && m->n / 2 * m->inner % y->bx) return;
+    y->mirrored = whole ? m->n : m->n * m->inner;
+    y->mirror_each = whole ? 1 : y->bx;
+    y->mirror_inner = (whole ? m->inner / y->bx : 1) * tiles;
+}
+
+/* Of columns, which are tiles in each row, unless these are no parts of them. */
+static void mirror_columns(const struct mirror *m, struct layout *y, int64_t size, int64_t tiles) {
+    bool all = m->n * m->inner == size, whole = m->inner % y->br == 0;
+    if (!all && m->n * m->inner % y->br) return;
+    if (m->turning == BY_HALVES && !whole && m->n / 2 * m->inner % y->br) return;
+    y->mirrored = whole ? m->n : all ? tiles : m->n * m->inner / y->br;
+    y->mirror_each = 1;
+    y->mirror_inner = whole ? m->inner / y->br : 1;
+}
+
+void layout_mirror(const struct kernel *k, struct layout *y) {
+    const struct mirror *m = &k->mirror;
+    bool shared = y->split > 1 || y->cluster > 1 || y->blocks || y->hits; /* rows, by blocks */
+    if (m->turning == IN_ORDER || shared) return;
+    int64_t tiles = y->grid_r ? layout_column_tiles(k, y) : 1;
+    if (m->axis == AXIS_X)
+        mirror_rows(m, y, tiles);
+    else
+        mirror_columns(m, y, kernel_size(k, AXIS_R), tiles);
 }

@@ -794,6 +794,11 @@ static const char *const mirrored[] = {
     "graph(%x: bf16[2, 5, 6, 24]) {\n %f = flip(%x, [1])\n %y = add(%x, %f)\n return %y\n}\n",
     "graph(%x: f32[3000]) {\n %f = flip(%x, [0])\n %y = sub(%x, %f)\n return %y\n}\n",
     "graph(%x: f32[2, 1501]) {\n %f = flip(%x, [1])\n %y = sub(%x, %f)\n return %y\n}\n",
+    /* rows that are reduced, of both ends and of both halves */
+    "graph(%x: f32[33, 40]) {\n %f = flip(%x, [0])\n %y = add(%x, %f)\n %s = softmax(%y, 1)\n"
+    " return %s\n}\n",
+    "graph(%x: f32[6, 20, 24]) {\n %e = sin(%x)\n %c = cat([%x, %e], 0)\n %s = sum(%c, 1)\n"
+    " return %s\n}\n",
 };
 
 void cases_shapes(struct arena *a, case_vec *out) {

@@ -676,6 +676,11 @@ static void test_mirrors(void **state) {
     /* behind each other, and with rows of theirs: blocks are parts of 8 rows, or more than these */
 #define MIDDLE "4, 64, 8, 64]) {\n %f = flip(%x, [1])\n %y = mul(%x, %f)\n"
     check_mirror(MIDDLE, L2, "x=1 r=256 warps=2 vec=4", 64, 1, 2);
+    /* rows that are reduced: both ends, and both halves */
+    check_mirror("256, 1024]) {\n %f = flip(%x, [0])\n %z = add(%x, %f)\n %y = sum(%z, 1)\n", L2,
+                 "x=2 r=512 warps=8 vec=4", 256, 2, 1);
+    check_mirror("64, 32, 64]) {\n %f = sin(%x)\n %z = cat([%x, %f], 0)\n %y = sum(%z, 1)\n", L2,
+                 "x=32 r=32 warps=8 vec=4", 128, 1, 2);
     /* columns, and what is only moved on */
     check_mirror("65536]) {\n %f = flip(%x, [0])\n %y = add(%x, %f)\n", L2,
                  "x=1 r=256 warps=2 vec=4", 256, 1, 1);
