@@ -23,10 +23,43 @@
 
 static int count_scans(const struct emitter *w) { return (int)w->p->phases.at[0].reduce.n; }
 
+/* May a block ask L2 for its part of a row before it knows which one that is? It is the block's own
+ * number, or nearly so, that says: whoever takes up the tile finds it there. */
+static bool is_asked_for(struct emitter *w, value_id v) {
+    enum { LEAST = 16 }; /* bytes */
+    const struct value_node *x = &w->k->values.at[v];
+    ex step, rest;
+    return w->k->limits->tma && !w->y->rows_inner && !x->n_args && x->mask & MASK_R &&
+           layout_load_is_vector(w->k, w->y, x) &&
+           w->y->vec * dtype_bytes(buffer_dtype(w, x->buffer)) == LEAST &&
+           ex_linear(w->k->ex, x->index, w->k->axis[AXIS_R], &step, &rest) &&
+           step == ex_const(w->k->ex, 1);
+}
+
+static void put_prefetch(struct emitter *w) {
+    const struct phase *f = &w->p->phases.at[0];
+    const struct layout *y = w->y;
+    bool any = false;
+    for (uint32_t i = 0; i < f->loads.n; i++) any |= is_asked_for(w, f->loads.at[i]);
+    if (!any) return;
+    open_brace(w, "if (tr == 0)");
+    line(w, "const k_idx x = k_clamp((k_idx)(blockIdx.x / tiles) * %d + tx, nx - 1);", y->bx);
+    line(w, "const k_idx r = (k_idx)(blockIdx.x %% tiles) * %d;", y->br);
+    line(w, "(void)x;");
+    for (uint32_t i = 0; i < f->loads.n; i++) {
+        const struct value_node *v = &w->k->values.at[f->loads.at[i]];
+        if (is_asked_for(w, f->loads.at[i]))
+            line(w, "k_prefetch(p%d + (%s), k_clamp(nr - r, (k_idx)%d));",
+                 argument_of(w, v->buffer), ex_text(w, v->index), y->br);
+    }
+    close_brace(w);
+}
+
 void put_look_back_position(struct emitter *w) {
     const struct layout *y = w->y;
     line(w, "const unsigned tiles = (unsigned)((nr + %d) / %d), slots = tiles + tiles / %d;",
          y->br - 1, y->br, LOOK_BACK_GROUP);
+    put_prefetch(w);
     line(w, "const unsigned turn = k_take_turn(tickets, gridDim.x), strips = gridDim.x / tiles;");
     if (y->rows_inner)
         line(w, "const unsigned tile = turn / strips, strip = turn %% strips;");

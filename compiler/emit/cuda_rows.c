@@ -417,6 +417,22 @@ struct ws_launch *open_kernel(struct emitter *w, const char *name, int threads) 
     return l;
 }
 
+/* The block whose turn it is (kernel/mirror.c). */
+static void put_mirrored_block(struct emitter *w) {
+    const struct layout *y = w->y;
+    const char *halves = w->k->mirror.turning == BY_HALVES ? "true" : "false";
+    long long n = tile_count(y->mirrored, y->mirror_each), inner = y->mirror_inner;
+    if (n * inner == w->p->grid)
+        line(w, "const k_idx block = (k_idx)k_mirror<%s>(blockIdx.x, %lldu, %lldu);", halves, n,
+             inner);
+    else
+        line(w,
+             "const k_idx block = (k_idx)k_mirror_runs<%s>(blockIdx.x, %lldu, %lldu, %lldu, "
+             "%lldu);",
+             halves, (long long)y->mirrored, (long long)y->mirror_each, inner,
+             (long long)w->p->grid);
+}
+
 static void put_block_position(struct emitter *w) {
     const struct layout *y = w->y;
     if (y->rows_inner)
@@ -428,8 +444,13 @@ static void put_block_position(struct emitter *w) {
             line(w, "const k_idx tiles = %lld;", (long long)layout_column_tiles(w->k, y));
         else
             line(w, "const k_idx tiles = (nr + %d) / %d;", y->br - 1, y->br);
-        line(w, "const k_idx px = (k_idx)blockIdx.x / tiles;");
-        line(w, "const k_idx base = ((k_idx)blockIdx.x %% tiles) * %d, r_end = nr;", y->br);
+        const char *block = "(k_idx)blockIdx.x";
+        if (y->mirrored) {
+            put_mirrored_block(w);
+            block = "block";
+        }
+        line(w, "const k_idx px = %s / tiles;", block);
+        line(w, "const k_idx base = (%s %% tiles) * %d, r_end = nr;", block, y->br);
     } else if (y->blocks && y->cluster > 1) {
         if (y->apart)
             line(w, "const int rank = (int)blockIdx.x %% %d;", y->cluster);
@@ -460,7 +481,8 @@ static void put_block_position(struct emitter *w) {
     } else if (w->k->kind == KERNEL_SCAN) {
         line(w, "const k_idx px = (k_idx)blockIdx.x, r_end = nr;");
     } else {
-        line(w, "const k_idx px = (k_idx)blockIdx.x;");
+        if (y->mirrored) put_mirrored_block(w);
+        line(w, "const k_idx px = %s;", y->mirrored ? "block" : "(k_idx)blockIdx.x");
         line(w, y->one_read ? "const k_idx base = 0, r_end = nr;"
                             : "const k_idx r_begin = 0, r_end = nr;");
     }

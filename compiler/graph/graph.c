@@ -148,6 +148,18 @@ int arg_nodes(const struct arg *a, const node_id **out) {
     return 0;
 }
 
+node_id only_operand_of(const struct node *n) {
+    node_id one = NO_NODE;
+    if (op_info(n->op)->class != POINTWISE) return NO_NODE;
+    for (int i = 0; i < n->n_args; i++) {
+        if (n->args[i].kind == ARG_NODES) return NO_NODE;
+        if (n->args[i].kind != ARG_NODE) continue;
+        if (one != NO_NODE && one != n->args[i].node) return NO_NODE;
+        one = n->args[i].node;
+    }
+    return one;
+}
+
 bool arg_names_dim(struct exprs *p, const struct arg *a, int dim) {
     ex wanted = ex_const(p, dim);
     if (a->kind == ARG_INT) return a->i == wanted;

@@ -378,6 +378,11 @@ struct graph *graph_scans_last(struct graph *g);
  * the scan. Needs: a decomposed, simplified graph. Returns such a graph in the same arena, or g. */
 struct graph *graph_views_last(struct graph *g);
 
+/* join_pads.c: sums of pads that lie side by side, and what is computed on them alone, as
+ * concatenations. Needs: a decomposed, simplified graph. Returns such a graph in the same arena, or
+ * g. */
+struct graph *graph_join_pads(struct graph *g);
+
 /* wide_scores.c: products of f16 or bf16 that are converted wherever they are read, in f32.
  * Needs: a decomposed graph. Returns a new graph in the same arena, or g. */
 struct graph *graph_widen_scores(struct graph *g);

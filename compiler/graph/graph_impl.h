@@ -24,6 +24,9 @@ double arg_number(const struct graph *g, const struct arg *a); /* a constant INT
 /* Number k of a list of constants, or of one for all, or of none: then `absent`. */
 int64_t arg_entry(const struct graph *g, const struct arg *a, uint32_t k, int64_t absent);
 
+/* The one tensor that a node computes on, element by element; NO_NODE: several, or none. */
+node_id only_operand_of(const struct node *n);
+
 /* meta.c */
 /* Sizes count elements, and those lie in storage of at most MAX_NUMEL elements: index arithmetic
  * does not overflow. That is far more than any memory holds, as what is reduced need never lie

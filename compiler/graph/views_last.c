@@ -11,8 +11,6 @@
  * Needs: a decomposed, simplified graph. Breaks: nothing. */
 #include "graph/graph_impl.h"
 
-#define NONE UINT32_MAX
-
 static const struct node *at(const struct graph *g, node_id n) { return &g->nodes.at[n]; }
 
 /* Has the view a dimension that is the one along which it was scanned? */
@@ -37,19 +35,6 @@ static bool splits_scan(struct graph *g, const struct node *n) {
     return op_info(x->op)->class == SCAN && x->meta.rank && !keeps_axis(g, n, x);
 }
 
-/* The one tensor that is computed on, element by element; NONE if there are several, or none. */
-static node_id only_operand(const struct node *n) {
-    node_id one = NONE;
-    if (op_info(n->op)->class != POINTWISE) return NONE;
-    for (int i = 0; i < n->n_args; i++) {
-        if (n->args[i].kind == ARG_NODES) return NONE;
-        if (n->args[i].kind != ARG_NODE) continue;
-        if (one != NONE && one != n->args[i].node) return NONE;
-        one = n->args[i].node;
-    }
-    return one;
-}
-
 struct graph *graph_views_last(struct graph *g) {
     uint32_t n = g->nodes.n;
     node_id *map = NEW_ARRAY(g->arena, node_id, n);
@@ -61,10 +46,10 @@ struct graph *graph_views_last(struct graph *g) {
     struct graph *to = graph_like(g);
     for (node_id i = 0; i < n; i++) {
         const struct node *x = at(g, i);
-        node_id of = only_operand(x);
-        inner[i] = NONE;
+        node_id of = only_operand_of(x);
+        inner[i] = NO_NODE;
         if (splits_scan(g, x)) inner[i] = map[x->args[0].node], view[i] = i;
-        if (of == NONE || inner[of] == NONE) {
+        if (of == NO_NODE || inner[of] == NO_NODE) {
             map[i] = graph_copy(to, g, i, map);
             continue;
         }

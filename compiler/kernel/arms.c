@@ -9,35 +9,54 @@
  *
  * Before, a thread had eight loads, half of them for nothing, and one store; now four and two.
  *
+ * Parts of a long axis are such an axis, if guards choose among them, and several read the same:
+ * of cat([x, sqrt(x)]) a thread has an element of each half, and loads x once.
+ *
  * Where it is the innermost axis that is short, as pairs are that lie beside each other, the stores
  * of a vector lie between each other, and are one store of a vector as many times as long. */
 #include "kernel/builder.h"
 
 enum { MAX_ARMS = 4, MAX_ARM_VALUES = 256 };
 
-/* Is condition e decided by where axis a is? */
-static bool is_decided(const struct kernel *k, ex e, ex a, int64_t size) {
-    for (int64_t i = 0; i < size; i++) {
-        ex at = ex_const(k->ex, i);
-        if (!ex_is_const(k->ex, ex_subst(k->ex, e, &a, &at, 1), NULL)) return false;
-    }
+ex arm_place(struct exprs *p, const struct arm *a, int64_t place) {
+    if (!a->of) return ex_const(p, place);
+    if (a->apart) return ex_add(p, a->of, ex_const(p, place * a->apart));
+    return ex_add(p, ex_mul(p, a->of, ex_const(p, a->n)), ex_const(p, place));
+}
+
+/* An index where the arm's axis is at that place. */
+static ex at_place(const struct kernel *k, ex e, const struct arm *a, int64_t place) {
+    ex at = arm_place(k->ex, a, place);
+    return ex_subst(k->ex, e, &a->axis, &at, 1);
+}
+
+/* Is condition e decided by which place of the arm it is? */
+static bool is_decided(const struct kernel *k, ex e, const struct arm *a) {
+    for (int64_t i = 0; i < a->n; i++)
+        if (!ex_is_const(k->ex, at_place(k, e, a, i), NULL)) return false;
     return true;
 }
 
-/* Some load is chosen along axis a, and all conditions on a are decided by it alone. */
-static bool chooses(const struct kernel *k, ex a, int64_t size) {
-    bool any = false;
+static bool is_chosen_along(const struct kernel *k, ex a) {
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
-        if (x->kind == INST_LOAD && x->guarded) {
-            const struct value_node *guard = &k->values.at[x->args[0]];
-            any |= guard->kind == INST_INDEX && ex_uses(k->ex, guard->index, a);
-        }
+        if (x->kind != INST_LOAD || !x->guarded) continue;
+        const struct value_node *guard = &k->values.at[x->args[0]];
+        if (guard->kind == INST_INDEX && ex_uses(k->ex, guard->index, a)) return true;
+    }
+    return false;
+}
+
+/* Some load is chosen along the arm, and all conditions on its axis are decided by it alone. */
+static bool chooses(const struct kernel *k, const struct arm *arm) {
+    ex a = arm->axis;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
         if (x->kind == INST_INDEX && x->dtype == DT_BOOL && ex_uses(k->ex, x->index, a) &&
-            !is_decided(k, x->index, a, size))
+            !is_decided(k, x->index, arm))
             return false;
     }
-    return any;
+    return is_chosen_along(k, a);
 }
 
 /* All that is stored lies along axis a, and behind it along `next`. */
@@ -63,6 +82,38 @@ struct arm all_of(const struct builder *w, ex axis) {
     return (struct arm){.axis = axis, .n = ex_value(w->k->ex, ex_symbol(w->k->ex, axis)->bound)};
 }
 
+/* Does what is chosen at one place of the arm read what something reads at another one? */
+static bool shares_loads(const struct kernel *k, const struct arm *a) {
+    VEC(ex) read = {0}; /* by all places so far */
+    VEC(buffer_id) of = {0};
+    for (int64_t place = 0; place < a->n; place++) {
+        uint32_t before = read.n;
+        for (value_id v = 0; v < k->values.n; v++) {
+            const struct value_node *x = &k->values.at[v];
+            if (x->kind != INST_LOAD || !x->guarded || !ex_uses(k->ex, x->index, a->axis)) continue;
+            const struct value_node *guard = &k->values.at[x->args[0]];
+            if (guard->kind != INST_INDEX) continue;
+            int64_t holds;
+            if (!ex_is_const(k->ex, at_place(k, guard->index, a, place), &holds) || !holds)
+                continue;
+            ex index = at_place(k, x->index, a, place);
+            for (uint32_t i = 0; i < before; i++)
+                if (of.at[i] == x->buffer && read.at[i] == index) return true;
+            vec_push(k->arena, &read, index);
+            vec_push(k->arena, &of, x->buffer);
+        }
+    }
+    return false;
+}
+
+/* Equal parts of axis x; n of them, or none. */
+static struct arm parts_of(const struct kernel *k, ex x, int64_t size, int64_t n) {
+    struct arm parts = {.axis = x, .n = n, .apart = size / n};
+    if (size % n || size <= n) return (struct arm){0};
+    parts.of = ex_index(k->ex, "part", ex_const(k->ex, parts.apart));
+    return parts;
+}
+
 struct arm find_arm(const struct builder *w) {
     const struct kernel *k = w->k;
     const struct group *g = w->g;
@@ -74,9 +125,19 @@ struct arm find_arm(const struct builder *w) {
     for (int i = 0; i < g->n_x; i++) {
         if (!ex_is_const(k->ex, ex_symbol(k->ex, g->x[i])->bound, &size) || size > MAX_ARMS)
             continue;
+        struct arm all = all_of(w, g->x[i]);
         if (size * k->values.n <= MAX_ARM_VALUES && leaves_vectors(w, g->x[i], size) &&
-            chooses(k, g->x[i], size))
-            return all_of(w, g->x[i]);
+            chooses(k, &all))
+            return all;
+    }
+    for (int i = 0; i < g->n_x; i++) {
+        if (!is_chosen_along(k, g->x[i]) ||
+            !ex_is_const(k->ex, ex_symbol(k->ex, g->x[i])->bound, &size))
+            continue;
+        for (int n = 2; n <= MAX_ARMS && n * k->values.n <= MAX_ARM_VALUES; n++) {
+            struct arm parts = parts_of(k, g->x[i], size, n);
+            if (parts.n && chooses(k, &parts) && shares_loads(k, &parts)) return parts;
+        }
     }
     return none;
 }

@@ -12,6 +12,8 @@
  *
  *     store y[i0, i1, i2], load x[i1, r, i0]; i0: 1024, i1: 4096, i2: 8 floats     i1, i0, i2
  *
+ * Reduced axes are in the order of memory of what is loaded.
+ *
  * Few rows would be a small part of the 64 that warpgroups have: few filters are the columns of a
  * product, of which tiles have as many as there are, and pixels its rows. So are filters whose
  * results a pixel's elements read, as those of a softmax over channels do: a warp has all columns
@@ -358,7 +360,7 @@ static bool lands_along(const struct builder *w, ex axis) {
     return false;
 }
 
-/* The largest load; NULL if it is small beside what is stored. */
+/* The largest load; NULL if it is small beside what is stored, if that is asked. */
 static const struct value_node *largest_load(const struct builder *w, const struct store_node *to) {
     enum { SECTOR = 32 }; /* bytes that an element takes, read alone */
     const struct kernel *k = w->k;
@@ -369,7 +371,7 @@ static const struct value_node *largest_load(const struct builder *w, const stru
         int64_t b = x->kind == INST_LOAD ? buffer_bytes(w->l, x->buffer) : 0;
         if (b > bytes) bytes = b, elements = b / dtype_bytes(x->dtype), most = x;
     }
-    return elements * SECTOR < buffer_bytes(w->l, to->buffer) ? NULL : most;
+    return to && elements * SECTOR < buffer_bytes(w->l, to->buffer) ? NULL : most;
 }
 
 /* Elements from one along the axis to the next; -1: not always as many. */
@@ -448,6 +450,22 @@ static void bring_rows_near(struct builder *w, ex *x, int n, ex columns) {
     for (int i = 0; i < n; i++) /* stays outside: what it is the same for, or nobody knows */
         if (steps[i] <= 0) steps[i] = INT64_MAX;
     sort_by_steps(x, n, steps);
+}
+
+/* What is reduced along several axes, and stored along none of them, goes along these as memory has
+ * what is loaded: the mean of a permuted copy is that of the original. */
+static void sort_reduced(const struct builder *w, ex *r, int n) {
+    const struct kernel *k = w->k;
+    const struct value_node *most = largest_load(w, NULL);
+    int64_t steps[GROUP_MAX_AXES];
+    for (int i = 0; i < n; i++) {
+        for (uint32_t s = 0; s < k->stores.n; s++)
+            if (ex_uses(k->ex, k->stores.at[s].index, r[i])) return;
+        steps[i] = most ? load_step(k, most, r[i]) : -1;
+        if (steps[i] < 0) return;
+        if (!steps[i]) steps[i] = INT64_MAX; /* it is the same for all of these: outside */
+    }
+    sort_by_steps(r, n, steps);
 }
 
 /* How many neighbours among these axes are reduced to one, if that is not all: the last axes, as
@@ -730,7 +748,10 @@ void choose_axes(struct builder *w) {
     }
     k->kind = g->scan ? KERNEL_SCAN : nr ? KERNEL_REDUCE : KERNEL_POINTWISE;
     if (!w->by_rows && !g->columns) sort_by_memory(w, x, nx);
-    if (k->kind == KERNEL_REDUCE && !w->by_rows && !g->columns) nx = bring_loads_near(w, x, nx);
+    if (k->kind == KERNEL_REDUCE && !w->by_rows && !g->columns) {
+        sort_reduced(w, r, nr);
+        nx = bring_loads_near(w, x, nx);
+    }
     nx = merge(k, x, nx, k->kind == KERNEL_POINTWISE);
     nr = merge_axes(k, r, nr);
     if (!nr && nx) { /* pointwise: the innermost axis is the columns */

@@ -301,9 +301,7 @@ static void expand_store(struct builder *w, const struct member *M, const int64_
     for (int i = 0; i < w->n_arms; i++) {
         const struct arm *x = &w->arms[i];
         axis[i] = x->axis;
-        at[i] = ex_const(w->k->ex, place[i]);
-        if (x->of)
-            at[i] = ex_add(w->k->ex, ex_mul(w->k->ex, x->of, ex_const(w->k->ex, x->n)), at[i]);
+        at[i] = arm_place(w->k->ex, x, place[i]);
     }
     for (int d = 0; d < w->l->buffers.at[n->out].meta.rank; d++) {
         index[d] = ex_subst(w->k->ex, n->out_index[d], M->from, M->to, M->n);
@@ -906,6 +904,7 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
     find_arguments(k);
     find_inner(k);
     k->flops = kernel_flops(k);
+    find_mirror(k);
     if (k->kind == KERNEL_MATMUL) find_windows(k);
     if (by_taps && is_better_by_taps(by_taps, k, a)) return by_taps;
     return k;

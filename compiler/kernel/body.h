@@ -78,6 +78,15 @@ struct landing {
     bool wraps; /* rows begin again along x */
 };
 
+/* mirror.c: along a digit of n of an axis, of each of whose values there are `inner` places,
+ * something is read from both ends, or by both halves. */
+enum turning { IN_ORDER, FROM_ENDS, BY_HALVES };
+struct mirror {
+    enum turning turning;
+    enum axis axis;
+    int64_t n, inner;
+};
+
 /* The output is the input's new value, and lies where the input does: see in_place.c. */
 struct update {
     buffer_id input, output;
@@ -150,6 +159,7 @@ struct kernel {
     const struct steps *steps;         /* PERSISTENT; of a RECURRENCE their number alone */
     const struct recurrent *recurrent; /* RECURRENCE */
     const struct landing *landing;     /* NULL: terms count wherever they are */
+    struct mirror mirror;
     bool below;                        /* a thread has windows one below the other (taps.c) */
     bool unrolled;   /* taps or arms (taps.c, arms.c): several loads and stores a point are of one
                         buffer */

@@ -4,13 +4,17 @@
 
 #include "kernel/kernel.h"
 
-/* A parallel axis that is no loop: a thread has n of its places, all of them, or some neighbours,
- * that is axis = n*of + 0, 1 ... n - 1, where `of` takes its place. */
+/* A parallel axis that is no loop: a thread has n of its places: all of them; or some neighbours,
+ * that is axis = n*of + 0, 1 ... n - 1, where `of` takes its place; or one of each of n parts, that
+ * lie `apart` from each other: axis = of + 0, apart, 2*apart ... */
 struct arm {
     ex axis;
-    int64_t n; /* 0: no arm */
-    ex of;     /* EX_NONE: all */
+    int64_t n;     /* 0: no arm */
+    ex of;         /* EX_NONE: all */
+    int64_t apart; /* 0: neighbours, or all */
 };
+
+ex arm_place(struct exprs *p, const struct arm *a, int64_t place); /* arms.c: of the axis */
 
 struct builder {
     struct kernel *k;
@@ -119,6 +123,9 @@ bool add_chained_edges(struct kernel *k, value_id condition, bool holds);
 /* repeats.c. Of batches z, those that right factors repeat along become rows, if rows m are few. Of
  * both there is room for GROUP_MAX_AXES. */
 void split_repeats(struct kernel *k, ex *z, int *nz, ex *m, int *nm, const value_id *right, int n);
+
+/* mirror.c. Needs: masks, and what the kernel reads. */
+void find_mirror(struct kernel *k);
 
 /* hits.c. Needs: masks and levels, which it keeps. Loads that count only where a source lands are
  * guarded. */

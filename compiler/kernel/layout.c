@@ -929,6 +929,7 @@ static const char *find_layout(const struct kernel *k, const struct config *c, s
     if (!bad) bad = check_stages(k, c->knob[KNOB_stages], y, a);
     if (!bad) bad = check_cluster(k, y, a);
     if (!bad) bad = check_look_back(k, y, a);
+    if (!bad) layout_mirror(k, y);
     if (k->kind != KERNEL_SCAN) return bad;
     y->one_read = true; /* a tile at a time */
     return bad ? bad : check_scan(k, y, a);

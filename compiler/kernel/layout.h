@@ -98,6 +98,9 @@ struct layout {
                        to one row is added in turn */
     bool turn;      /* pointwise: what lies across the columns is read along the rows, see below */
     bool grid_r;    /* pointwise: columns are spread over blocks, not looped over */
+    /* Blocks go by runs of `mirrored` places, of which a block has `mirror_each` and each has
+     * `mirror_inner` blocks: from both ends, or by both halves, see mirror.c; 0: in order. */
+    int64_t mirrored, mirror_each, mirror_inner;
     bool streaming; /* non-temporal stores */
     bool ahead;     /* CPU: the next row, or a page ahead, is asked for before it is needed */
     bool skip_l1;   /* loads leave no copy in L1 */
@@ -234,6 +237,9 @@ int layout_scan_words(const struct kernel *k, const struct layout *y);
  * a tile? */
 bool layout_copies(const struct kernel *k, const struct layout *y, value_id load);
 int64_t layout_stage_bytes(const struct kernel *k, const struct layout *y);
+
+/* mirror.c: in which order blocks go where something is read twice, far apart. */
+void layout_mirror(const struct kernel *k, struct layout *y);
 
 /* Pointwise: is the load one of an operand whose neighbours are those of other rows, so that it is
  * read along the rows into shared memory, and taken up from there along the columns? And how many

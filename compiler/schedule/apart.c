@@ -117,30 +117,43 @@ static uint8_t mark_windows(struct choice *c, struct schedule *s, uint32_t g,
     return marks;
 }
 
-/* Is what the nest makes stored in another order than something that it is made of is read? */
-static bool stores_across(const struct schedule *s, const struct nest *n) {
-    enum { FEW = 1 << 16 }; /* elements: nobody waits for their sectors */
-    const struct loops *l = s->loops;
-    if (n->n_reduce || n->scan != EX_NONE || !s->stored[n->out]) return false;
-    if (axes_numel(l, n->axes, n->n_axes) <= FEW) return false;
-    for (uint32_t i = 0; i < n->insts.n; i++)
-        if (n->insts.at[i].kind == INST_LOAD && load_goes_across(l, n, &n->insts.at[i]))
-            return true;
-    return false;
+/* Is what the nest makes, element by element, in another order than something that it is made of is
+ * read: by itself, or by who makes that in the same kernel, of whose buffers `across` says so? And
+ * is that much, so that somebody waits for its sectors? */
+enum turning { TURNS_NOTHING, TURNED_BEFORE, TURNS };
+
+static enum turning turning_of(const struct schedule *s, const struct nest *n, const bool *across) {
+    enum { FEW = 1 << 16 }; /* elements */
+    enum turning t = TURNS_NOTHING;
+    if (n->n_reduce || n->scan != EX_NONE) return TURNS_NOTHING;
+    if (axes_numel(s->loops, n->axes, n->n_axes) <= FEW) return TURNS_NOTHING;
+    for (uint32_t i = 0; i < n->insts.n && t != TURNS; i++) {
+        const struct inst *x = &n->insts.at[i];
+        if (x->kind != INST_LOAD) continue;
+        if (across[x->buffer]) t = TURNED_BEFORE;
+        if (load_goes_across(s->loops, n, x)) t = TURNS;
+    }
+    return t;
 }
 
-/* Marks what a group that reduces stores across its rows, and what it reduces to. */
-static uint8_t mark_across(struct schedule *s, uint32_t g, const struct apart_marks *may) {
+/* Marks what a group that reduces stores across its rows, what turns it, and what it reduces to. */
+static uint8_t mark_across(struct schedule *s, uint32_t g, const struct apart_marks *may,
+                           bool *across) {
     const struct group *G = &s->groups.at[g];
     uint8_t marks = 0;
     if (G->matmul || !G->n_r) return 0;
     for (uint32_t m = 0; m < G->members.n; m++) {
         const struct nest *n = nest_of(s, G, m);
-        if (n->out < may->n && stores_across(s, n)) marks |= may->of[n->out] |= APART_ACROSS;
+        enum turning t = turning_of(s, n, across);
+        across[n->out] = t != TURNS_NOTHING;
+        if (across[n->out] && s->stored[n->out] && n->out < may->n)
+            marks |= may->of[n->out] |= APART_ACROSS;
     }
     for (uint32_t m = 0; m < G->members.n && marks; m++) {
         const struct nest *n = nest_of(s, G, m);
-        if ((n->n_reduce || n->scan != EX_NONE) && n->out < may->n) may->of[n->out] |= APART_ALONG;
+        if (n->out >= may->n) continue;
+        if (turning_of(s, n, across) == TURNS) may->of[n->out] |= APART_ACROSS;
+        if (n->n_reduce || n->scan != EX_NONE) may->of[n->out] |= APART_ALONG;
     }
     return marks;
 }
@@ -220,11 +233,12 @@ struct apart_marks schedule_apart(struct schedule *s, const struct device_limits
     may.of = NEW_ARRAY(s->arena, uint8_t, may.n);
     marks.of = NEW_ARRAY(s->arena, uint8_t, may.n);
     out.of = NEW_ARRAY(s->arena, uint8_t, may.n);
+    bool *across = NEW_ARRAY(s->arena, bool, s->loops->buffers.n);
     uint8_t any = 0;
     struct choice c = {
         .n = may.n, .above = NEW_ARRAY(s->arena, uint32_t, may.n), .us = us, .ctx = ctx};
     for (uint32_t g = 0; g < s->groups.n; g++) {
-        any |= mark_windows(&c, s, g, limits, &may) | mark_across(s, g, &may);
+        any |= mark_windows(&c, s, g, limits, &may) | mark_across(s, g, &may, across);
         for (uint32_t m = 0; m < s->groups.at[g].members.n; m++) {
             const struct nest *n = nest_of(s, &s->groups.at[g], m);
             if (!n->matmul || n->out >= may.n) continue;

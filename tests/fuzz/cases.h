@@ -24,8 +24,8 @@ struct case_graph {
     bool chained;    /* products behind products are one kernel, whatever they take apart */
     bool persistent; /* steps of loops are one kernel, whatever they take apart */
     bool launches;   /* they are a kernel each */
-    bool tiny; /* on the emulator: a sm_90a of 4 multiprocessors with an eighth of its registers;
-                   with fit= in the config, of 2 with all */
+    bool tiny; /* on the emulator: a sm_90a of 4 multiprocessors with an eighth of its registers and
+                   an L2 of 1 KiB; with fit= in the config, of 2 with all */
     const char *config; /* one more, of every kernel that it is legal for; NULL: none */
     bool maybe;         /* it need not be for any */
     bool bound; /* each element is judged by the bound of its own, not by a tolerance of its type */

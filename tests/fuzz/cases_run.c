@@ -214,6 +214,7 @@ static bool run_all(struct cases *c, struct device *dev, struct toolchain *t) {
         *four = *two = gpus[i ? TENSOR : USUAL];
         four->units = 4;
         four->regs_unit /= 8;
+        four->l2_bytes = 1 << 10; /* what lies far apart is gone from it */
         two->units = 2;
     }
     while (ok && i < c->graphs->n) {

@@ -712,6 +712,15 @@ static const char *const joined[] = {
     " %m = amax(%y, 0)\n %e = exp(%z)\n %t = prod(%e, 0)\n return %s, %m, %t\n}\n",
     "graph(%x: f32[5, 200], %y: bf16[5, 200]) {\n %p = softmax(%x, 1)\n"
     " %n = layer_norm(%y, [200])\n return %p, %n\n}\n",
+    /* pieces that read the same, which a thread has one of each of: of the outermost axis, one in
+     * the middle, the innermost; three of them, with what all read; and of odd sizes */
+    "graph(%x: i8[5, 64], %w: bf16[64]) {\n %f = to(%x, bf16)\n %m = mul(%f, %w)\n %e = tanh(%m)\n"
+    " %c = cat([%m, %e], 0)\n return %c\n}\n",
+    "graph(%x: f32[3, 4, 40]) {\n %s = sqrt(%x)\n %c = cat([%x, %s], 1)\n %y = mul(%c, 0.5)\n"
+    " return %y\n}\n",
+    "graph(%x: f32[6, 32], %w: f32[96]) {\n %e = sin(%x)\n %r = relu(%x)\n"
+    " %c = cat([%x, %e, %r], 1)\n %y = add(%c, %w)\n return %y\n}\n",
+    "graph(%x: bf16[7, 9]) {\n %e = abs(%x)\n %c = cat([%e, %x], 1)\n return %c\n}\n",
     /* where the extremum is of what changes nothing but its type */
     "graph(%x: bf16[3, 1003]) {\n %f = float(%x)\n %i = argmax(%f, 1)\n return %i\n}\n",
 };
@@ -784,6 +793,22 @@ static const char rows_of_columns[] =
     "graph(%x: bf16[2201, 64], %w: bf16[64]) {\n %y = mul(%x, %w)\n %c = sum(%y, 0)\n"
     " return %y, %c\n}\n";
 
+/* Tensors that are read both ways, along an axis that L2 does not hold: rows, some behind others,
+ * columns, in blocks that are parts of them and not. */
+static const char *const mirrored[] = {
+    "graph(%x: f32[33, 40]) {\n %f = flip(%x, [0])\n %y = add(%x, %f)\n return %y\n}\n",
+    "graph(%x: f32[3, 10, 64]) {\n %f = flip(%x, [1])\n %s = sin(%f)\n %y = mul(%x, %s)\n"
+    " return %y\n}\n",
+    "graph(%x: bf16[2, 5, 6, 24]) {\n %f = flip(%x, [1])\n %y = add(%x, %f)\n return %y\n}\n",
+    "graph(%x: f32[3000]) {\n %f = flip(%x, [0])\n %y = sub(%x, %f)\n return %y\n}\n",
+    "graph(%x: f32[2, 1501]) {\n %f = flip(%x, [1])\n %y = sub(%x, %f)\n return %y\n}\n",
+    /* rows that are reduced, of both ends and of both halves */
+    "graph(%x: f32[33, 40]) {\n %f = flip(%x, [0])\n %y = add(%x, %f)\n %s = softmax(%y, 1)\n"
+    " return %s\n}\n",
+    "graph(%x: f32[6, 20, 24]) {\n %e = sin(%x)\n %c = cat([%x, %e], 0)\n %s = sum(%c, 1)\n"
+    " return %s\n}\n",
+};
+
 void cases_shapes(struct arena *a, case_vec *out) {
     long_tail(a, out);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
@@ -792,6 +817,8 @@ void cases_shapes(struct arena *a, case_vec *out) {
         vec_push(a, out, ((struct case_graph){.text = extrema[i], .every = 16, .eager = true}));
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
         vec_push(a, out, ((struct case_graph){.text = wide[i], .every = 1, .tiny = true}));
+    for (size_t i = 0; i < sizeof mirrored / sizeof *mirrored; i++)
+        vec_push(a, out, ((struct case_graph){.text = mirrored[i], .every = 2, .tiny = true}));
     for (size_t i = 0; i < sizeof split / sizeof *split; i++)
         vec_push(a, out,
                  ((struct case_graph){

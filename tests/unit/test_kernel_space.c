@@ -648,6 +648,86 @@ static void test_bytes(void **state) {
                 8 * 16 * 4, 8 * 16 * 4);
 }
 
+/* Blocks go from both ends of what is read both ways, if L2 does not hold it. */
+static void check_mirror(const char *body, int64_t l2, const char *config, int64_t places,
+                         int64_t each, int64_t inner) {
+    struct arena *a = arena_new();
+    struct device_limits limits = test_gpu("sm_90a");
+    struct diag d = diag_new(a);
+    struct config c;
+    struct layout y;
+    limits.l2_bytes = l2;
+    struct kernel *k =
+        first_kernel(a, arena_printf(a, "graph(%%x: f32[%s return %%y\n}\n", body), &limits);
+    assert_null(config_parse(config, &c, &d) ? NULL : d.message);
+    assert_null(kernel_layout(k, &c, &y, a));
+    if (y.mirrored != places || y.mirror_each != each || y.mirror_inner != inner)
+        fail_msg("%s\n%lld places, %lld each, %lld inner", body, (long long)y.mirrored,
+                 (long long)y.mirror_each, (long long)y.mirror_inner);
+    arena_free(a);
+}
+
+static void test_mirrors(void **state) {
+    enum { L2 = 1 << 16, LARGE = 1 << 24 };
+#define ROWS_BOTH_WAYS "256, 1024]) {\n %f = flip(%x, [0])\n %y = add(%x, %f)\n"
+    check_mirror(ROWS_BOTH_WAYS, L2, "x=1 r=256 warps=2 vec=4", 256, 1, 4);
+    check_mirror(ROWS_BOTH_WAYS, L2, "x=2 r=256 warps=4 vec=4", 256, 2, 4);
+    check_mirror(ROWS_BOTH_WAYS, LARGE, "x=1 r=256 warps=2 vec=4", 0, 0, 0);
+    /* behind each other, and with rows of theirs: blocks are parts of 8 rows, or more than these */
+#define MIDDLE "4, 64, 8, 64]) {\n %f = flip(%x, [1])\n %y = mul(%x, %f)\n"
+    check_mirror(MIDDLE, L2, "x=1 r=256 warps=2 vec=4", 64, 1, 2);
+    /* rows that are reduced: both ends, and both halves */
+    check_mirror("256, 1024]) {\n %f = flip(%x, [0])\n %z = add(%x, %f)\n %y = sum(%z, 1)\n", L2,
+                 "x=2 r=512 warps=8 vec=4", 256, 2, 1);
+    check_mirror("64, 32, 64]) {\n %f = sin(%x)\n %z = cat([%x, %f], 0)\n %y = sum(%z, 1)\n", L2,
+                 "x=32 r=32 warps=8 vec=4", 128, 1, 2);
+    /* columns, and what is only moved on */
+    check_mirror("65536]) {\n %f = flip(%x, [0])\n %y = add(%x, %f)\n", L2,
+                 "x=1 r=256 warps=2 vec=4", 256, 1, 1);
+    check_mirror("256, 1024]) {\n %f = roll(%x, [1], [0])\n %y = add(%x, %f)\n", L2,
+                 "x=1 r=256 warps=2 vec=4", 0, 0, 0);
+}
+
+/* A reduction that stores nothing along its axes goes as what it loads lies in memory. */
+static void test_reduced_order(void **state) {
+    struct arena *a = arena_new();
+    struct device_limits limits = test_gpu("sm_90a");
+    struct kernel *k = first_kernel(a,
+                                    "graph(%x: f32[48, 16, 32]) {\n %p = permute(%x, [1, 2, 0])\n"
+                                    " %s = sum(%p, [1, 2])\n return %s\n}\n",
+                                    &limits);
+    for (value_id v = 0; v < k->values.n; v++)
+        if (k->values.at[v].kind == INST_LOAD)
+            assert_true(index_runs(k, k->values.at[v].index, AXIS_R, 32));
+    arena_free(a);
+}
+
+/* Pieces that read the same are a thread's; others are not. */
+static void test_parts(void **state) {
+    static const struct {
+        const char *graph;
+        int loads, stores;
+    } cases[] = {
+        {"graph(%x: f32[8, 64]) {\n %e = exp(%x)\n %c = cat([%x, %e], 0)\n return %c\n}\n", 1, 2},
+        {"graph(%x: f32[8, 64]) {\n %e = exp(%x)\n %c = cat([%e, %x, %e], 1)\n return %c\n}\n", 1,
+         3},
+        {"graph(%x: f32[8, 64], %y: f32[8, 64]) {\n %c = cat([%x, %y], 0)\n return %c\n}\n", 2, 1},
+        {"graph(%x: f32[8, 64]) {\n %s = slice(%x, 1, 0, 63)\n %c = cat([%x, %s], 1)\n return "
+         "%c\n}\n",
+         2, 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        struct device_limits limits = test_gpu("sm_90a");
+        struct kernel *k = first_kernel(a, cases[i].graph, &limits);
+        int loads = 0;
+        for (value_id v = 0; v < k->values.n; v++) loads += k->values.at[v].kind == INST_LOAD;
+        if (loads != cases[i].loads || (int)k->stores.n != cases[i].stores)
+            fail_msg("%s\n%d loads, %u stores", cases[i].graph, loads, k->stores.n);
+        arena_free(a);
+    }
+}
+
 /* A factor that is the same in all calls is read as its image or, where that is less, as what it is
  * made of, in whatever order; but what is read for something else, too, is read as it lies. */
 static void test_bytes_of_calls(void **state) {
@@ -1226,6 +1306,9 @@ int main(void) {
         cmocka_unit_test(test_landing_beside),
         cmocka_unit_test(test_blocks_loading),
         cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_mirrors),
+        cmocka_unit_test(test_reduced_order),
+        cmocka_unit_test(test_parts),
         cmocka_unit_test(test_splits),
         cmocka_unit_test(test_columns_scanned),
         cmocka_unit_test(test_taps),

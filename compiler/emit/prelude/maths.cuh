@@ -111,6 +111,20 @@ K_DEVICE long long k_subscript(long long i, long long n) {
 /* The smaller one; for indices. */
 K_DEVICE int k_clamp(int a, int limit) { return a < limit ? a : limit; }
 K_DEVICE long long k_clamp(long long a, long long limit) { return a < limit ? a : limit; }
+/* The block whose turn it is, of n places of `inner` blocks each: those from both ends by turns, as 0 9 1 8 2 ..., or, if n is
+ * even, of both HALVES, 0 5 1 6 2 ...; and of two of these the inner ones, one after the other. */
+template <bool HALVES> K_DEVICE unsigned k_mirror(unsigned block, unsigned n, unsigned inner) {
+    const unsigned pair = block / (2 * inner), within = block % (2 * inner);
+    if (pair == n / 2) return pair * inner + within; /* the one in the middle */
+    return (within % 2 ? (HALVES ? n / 2 + pair : n - 1 - pair) : pair) * inner + within / 2;
+}
+/* The same in each run of `size` places, of which a block has `each`. */
+template <bool HALVES>
+K_DEVICE unsigned k_mirror_runs(unsigned block, unsigned size, unsigned each, unsigned inner, unsigned blocks) {
+    const unsigned run = block / inner * each / size, all = blocks / inner, end = ((run + 1) * size + each - 1) / each;
+    const unsigned first = (run * size + each - 1) / each, n = (end < all ? end : all) - first;
+    return first * inner + k_mirror<HALVES>(block - first * inner, n, inner);
+}
 /* Elements from `start` to the next multiple of N, a power of two; at most n. */
 template <int N, typename I> K_DEVICE I k_head(I start, I n) { return k_clamp((I)(-(unsigned)start & (N - 1)), n); }
 K_DEVICE float k_inf() { return k_as_float(0x7f800000u); }
