@@ -680,6 +680,46 @@ static uint8_t turned_masks(uint8_t over) {
     return (uint8_t)(others | (over & MASK_M ? MASK_N : 0) | (over & MASK_N ? MASK_M : 0));
 }
 
+/* Bytes of the tensors that axis i is the innermost one of, *most: the largest of them, as a load's
+ * or a store's index. */
+static int64_t bytes_inner(const struct builder *w, ex axis, ex *most) {
+    const struct kernel *k = w->k;
+    int64_t bytes = 0, largest = 0;
+    for (uint32_t i = 0; i < k->values.n + k->stores.n; i++) {
+        bool load = i < k->values.n;
+        const struct value_node *x = &k->values.at[load ? i : 0];
+        if (load && x->kind != INST_LOAD) continue;
+        const struct store_node *to = &k->stores.at[load ? 0 : i - k->values.n];
+        struct value_node at = {.index = load ? x->index : to->index};
+        if (load_step(k, &at, axis) != 1) continue;
+        int64_t b = buffer_bytes(w->l, load ? x->buffer : to->buffer);
+        bytes += b;
+        if (b > largest) largest = b, *most = at.index;
+    }
+    return bytes;
+}
+
+/* Reduced axes have the order that a graph's views gave them: of all of x.T they go across memory.
+ * Any order is as right, and that is best in which neighbours of most of what they go along lie
+ * side by side. */
+static void sort_reduced(const struct builder *w, ex *r, int n) {
+    int64_t steps[GROUP_MAX_AXES];
+    ex most = EX_NONE;
+    if (n < 2) return;
+    int64_t now = bytes_inner(w, r[n - 1], &most), best = now;
+    ex along = EX_NONE;
+    for (int i = 0; i < n - 1; i++) {
+        ex at = EX_NONE;
+        int64_t bytes = bytes_inner(w, r[i], &at);
+        if (bytes > best) best = bytes, along = at;
+    }
+    if (along == EX_NONE) return;
+    struct value_node at = {.index = along};
+    for (int i = 0; i < n; i++)
+        if ((steps[i] = load_step(w->k, &at, r[i])) <= 0) steps[i] = INT64_MAX;
+    sort_by_steps(r, n, steps);
+}
+
 void choose_axes(struct builder *w) {
     struct kernel *k = w->k;
     const struct group *g = w->g;
@@ -730,6 +770,7 @@ void choose_axes(struct builder *w) {
     }
     k->kind = g->scan ? KERNEL_SCAN : nr ? KERNEL_REDUCE : KERNEL_POINTWISE;
     if (!w->by_rows && !g->columns) sort_by_memory(w, x, nx);
+    if (k->kind == KERNEL_REDUCE && !w->by_rows && !g->columns) sort_reduced(w, r, nr);
     if (k->kind == KERNEL_REDUCE && !w->by_rows && !g->columns) nx = bring_loads_near(w, x, nx);
     nx = merge(k, x, nx, k->kind == KERNEL_POINTWISE);
     nr = merge_axes(k, r, nr);
