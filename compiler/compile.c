@@ -188,8 +188,8 @@ static struct schedule *fuse_anew(struct compile *c, const struct graph *g,
     return s;
 }
 
-/* How many chains of products the kernels of a graph have. */
-static int count_chains(struct compile *c, const struct graph *g) {
+/* How many chains of products the kernels of a graph have; *moved: what these kernels move. */
+static int count_chains(struct compile *c, const struct graph *g, double *moved) {
     int n = 0;
     struct arena *scratch = arena_within(c->arena);
     struct schedule *s = fuse_anew(c, g, NULL, scratch);
@@ -198,17 +198,22 @@ static int count_chains(struct compile *c, const struct graph *g) {
         const struct group *G = &s->groups.at[i];
         if (G->n_between) n += G->twin == NO_NEST ? 1 : 2;
     }
+    *moved = s ? schedule_moved(s, c->limits) : INFINITY;
     arena_free(scratch);
     return n;
 }
 
 /* What several products read behind the same ones is made for each where all of them go along with
- * theirs then: one that does not would leave copies in memory. */
+ * theirs then: one that does not would leave copies in memory. And only where that moves less: a
+ * norm between linear layers of few columns would have its sums in kernels of their own. */
 static void make_chains(struct compile *c) {
     int chains = 0;
+    double with, without;
     if (c->limits->kind != DEVICE_CUDA || c->limits->sm < 80) return;
     struct graph *g = graph_chain_copies(c->graph, &chains);
-    if (chains && count_chains(c, g) >= chains) c->graph = g;
+    if (!chains || count_chains(c, g, &with) < chains) return;
+    count_chains(c, c->graph, &without);
+    if (c->fusion == WS_CHAINED || with <= without) c->graph = g;
 }
 
 /* us that the kernels of a graph take in each call, about, or those of products alone; infinite if

@@ -23,6 +23,8 @@
  * Needs: a decomposed, simplified graph. Keeps: values. A conversion of a permutation to its own
  * type is how a convolution's result is stored in that order: simplify.c leaves what changes
  * strides. */
+#include <math.h>
+
 #include "graph/graph_impl.h"
 
 #define NONE UINT32_MAX
@@ -41,6 +43,7 @@ struct pass {
     node_id *counted;      /* the root that has counted this leaf */
     double *saved, *costs; /* by root, in bytes */
     bool *made;            /* by node: a convolution or a pool of a group that may move stores it */
+    bool *sums;            /* by node: a sum over an image that may move, or made of one */
     bool *link, *moves;    /* by node, by root */
     node_id *map;          /* of each node, what has its dimensions in `to` */
     node_id *last;         /* and what has them in the other order; NONE */
@@ -76,6 +79,12 @@ static bool is_convolution(enum op op) { return op == OP_CONVOLVE || op == OP_CO
 static bool is_depthwise(const struct pass *s, const struct node *n) {
     const struct meta *w = &node_at(s, n->args[1].node)->meta;
     return w->size[1] == ex_const(s->from->ex, 1) || w->size[2] == ex_const(s->from->ex, 1);
+}
+
+/* And not the same channel for all filters, of which neighbours are vectors. */
+static bool has_own_filters(const struct pass *s, const struct node *n) {
+    const struct meta *w = &node_at(s, n->args[1].node)->meta;
+    return is_depthwise(s, n) && w->size[0] != ex_const(s->from->ex, 1);
 }
 
 /* Are images of that type multiplied as they are stored? */
@@ -191,12 +200,24 @@ static node_id shown(const struct pass *s, node_id n) {
     return n;
 }
 
+static bool takes_sums(const struct pass *s, const struct node *n) {
+    bool any = false;
+    for (int k = 0; k < n->n_args; k++)
+        any |= n->args[k].kind == ARG_NODE && s->sums[n->args[k].node];
+    return any;
+}
+
 /* Movable i reads o, which stays: where a kernel turns it around as it reads it, that takes about
- * half as much time again as reading and writing does. Not if it is small, or lies so. */
+ * half as much time again as reading and writing does. Not if it is small, or lies so. What makes i
+ * of a depthwise convolution's result is that convolution's kernel, which has no vectors across
+ * rows of pixels: it would take many times as long, so i stays. */
 static void count_leaf(struct pass *s, node_id i, node_id o) {
     const struct meta *m = &node_at(s, o)->meta;
     node_id root = root_of(s, i), base = shown(s, o);
-    bool whole = bytes_of(s, &node_at(s, base)->meta) >= bytes_of(s, m);
+    const struct node *of = node_at(s, base);
+    bool whole = bytes_of(s, &of->meta) >= bytes_of(s, m);
+    if (of->op == OP_CONVOLVE && has_own_filters(s, of) && !takes_sums(s, node_at(s, i)))
+        s->costs[root] = INFINITY;
     if (!whole || s->link[o] || s->counted[o] == root ||
         m->stride[CHANNELS] == ex_const(s->from->ex, 1))
         return;
@@ -261,17 +282,15 @@ static bool is_of_sums(const struct pass *s, const struct node *n, const bool *s
 /* What is elementwise is stored by who makes what it reads, unless it takes a sum over that; a pool
  * makes an image of one that moves as well: else it would turn around each window. */
 static void find_made(struct pass *s) {
-    bool *sums = NEW_ARRAY(s->from->arena, bool, s->from->nodes.n);
     for (node_id i = 0; i < s->from->nodes.n; i++) {
         const struct node *n = node_at(s, i);
-        sums[i] = s->above[i] == NONE && is_of_sums(s, n, sums);
+        s->sums[i] = s->above[i] == NONE && is_of_sums(s, n, s->sums);
         if (s->above[i] == NONE) continue;
         node_id of = pooled(s, n);
         s->made[i] = n->op == OP_VIEW || (of != NONE && s->above[of] != NONE);
         for (int k = 0; k < n->n_args; k++)
             if (n->args[k].kind == ARG_NODE) s->made[i] |= s->made[n->args[k].node];
-        for (int k = 0; k < n->n_args; k++)
-            if (n->args[k].kind == ARG_NODE && sums[n->args[k].node]) s->made[i] = false;
+        if (takes_sums(s, n)) s->made[i] = false;
     }
 }
 
@@ -488,6 +507,7 @@ struct graph *graph_channels_last(struct graph *g) {
     struct arena *a = g->arena;
     struct pass s = {.from = g,
                      .above = NEW_ARRAY(a, node_id, n),
+                     .sums = NEW_ARRAY(a, bool, n),
                      .link = NEW_ARRAY(a, bool, n),
                      .moves = NEW_ARRAY(a, bool, n),
                      .counted = NEW_ARRAY(a, node_id, n),

@@ -452,22 +452,6 @@ static void bring_rows_near(struct builder *w, ex *x, int n, ex columns) {
     sort_by_steps(x, n, steps);
 }
 
-/* What is reduced along several axes, and stored along none of them, goes along these as memory has
- * what is loaded: the mean of a permuted copy is that of the original. */
-static void sort_reduced(const struct builder *w, ex *r, int n) {
-    const struct kernel *k = w->k;
-    const struct value_node *most = largest_load(w, NULL);
-    int64_t steps[GROUP_MAX_AXES];
-    for (int i = 0; i < n; i++) {
-        for (uint32_t s = 0; s < k->stores.n; s++)
-            if (ex_uses(k->ex, k->stores.at[s].index, r[i])) return;
-        steps[i] = most ? load_step(k, most, r[i]) : -1;
-        if (steps[i] < 0) return;
-        if (!steps[i]) steps[i] = INT64_MAX; /* it is the same for all of these: outside */
-    }
-    sort_by_steps(r, n, steps);
-}
-
 /* How many neighbours among these axes are reduced to one, if that is not all: the last axes, as
  * the scheduler has seen to. */
 static int64_t reduced_span(const struct builder *w, const ex *axes, int n) {
@@ -696,6 +680,46 @@ static enum precision precision_of(const struct builder *w) {
 static uint8_t turned_masks(uint8_t over) {
     uint8_t others = over & (uint8_t) ~(MASK_M | MASK_N);
     return (uint8_t)(others | (over & MASK_M ? MASK_N : 0) | (over & MASK_N ? MASK_M : 0));
+}
+
+/* Bytes of the tensors that axis i is the innermost one of, *most: the largest of them, as a load's
+ * or a store's index. */
+static int64_t bytes_inner(const struct builder *w, ex axis, ex *most) {
+    const struct kernel *k = w->k;
+    int64_t bytes = 0, largest = 0;
+    for (uint32_t i = 0; i < k->values.n + k->stores.n; i++) {
+        bool load = i < k->values.n;
+        const struct value_node *x = &k->values.at[load ? i : 0];
+        if (load && x->kind != INST_LOAD) continue;
+        const struct store_node *to = &k->stores.at[load ? 0 : i - k->values.n];
+        struct value_node at = {.index = load ? x->index : to->index};
+        if (load_step(k, &at, axis) != 1) continue;
+        int64_t b = buffer_bytes(w->l, load ? x->buffer : to->buffer);
+        bytes += b;
+        if (b > largest) largest = b, *most = at.index;
+    }
+    return bytes;
+}
+
+/* Reduced axes have the order that a graph's views gave them: of all of x.T they go across memory.
+ * Any order is as right, and that is best in which neighbours of most of what they go along lie
+ * side by side. */
+static void sort_reduced(const struct builder *w, ex *r, int n) {
+    int64_t steps[GROUP_MAX_AXES];
+    ex most = EX_NONE;
+    if (n < 2) return;
+    int64_t now = bytes_inner(w, r[n - 1], &most), best = now;
+    ex along = EX_NONE;
+    for (int i = 0; i < n - 1; i++) {
+        ex at = EX_NONE;
+        int64_t bytes = bytes_inner(w, r[i], &at);
+        if (bytes > best) best = bytes, along = at;
+    }
+    if (along == EX_NONE) return;
+    struct value_node at = {.index = along};
+    for (int i = 0; i < n; i++)
+        if ((steps[i] = load_step(w->k, &at, r[i])) <= 0) steps[i] = INT64_MAX;
+    sort_by_steps(r, n, steps);
 }
 
 void choose_axes(struct builder *w) {

@@ -614,6 +614,10 @@ void schedule_by_rows(struct loops *l, const struct device_limits *limits) {
     }
 }
 
+double schedule_moved(const struct schedule *s, const struct device_limits *limits) {
+    return s->loops->nests.n > MAX_COMPARED ? INFINITY : bytes_moved(s, limits);
+}
+
 double schedule_bytes(struct loops *l, const struct device_limits *limits) {
     if (l->nests.n > MAX_COMPARED) return INFINITY;
     struct schedule *s = schedule_fuse(l, limits, FUSING_ALL, l->arena);

@@ -610,10 +610,44 @@ bool they_meet(struct fuser *f, const struct merge *m) {
     return false;
 }
 
-/* The spaces of x.sum(0) and x.sum(1) unify if x is square, yet neither reads what the other does
- * when it does. */
+/* Is buffer b read by both along the same dimensions, neighbours or not? True if who reads it is
+ * inlined. */
+static bool go_alike_in(struct fuser *f, const struct merge *m, buffer_id b) {
+    ex hi[WS_MAX_RANK], gi[WS_MAX_RANK];
+    int rank = f->l->buffers.at[b].meta.rank;
+    for (uint32_t i = 0; touch(f, m->host, b, i, hi); i++)
+        for (uint32_t j = 0; touch(f, m->guest, b, j, gi); j++) {
+            int k = 0;
+            while (k < rank &&
+                   ex_is_const(
+                       f->l->ex,
+                       ex_sub(f->l->ex, ex_subst(f->l->ex, gi[k], m->from, m->to, m->n), hi[k]),
+                       NULL))
+                k++;
+            if (k == rank) return true;
+        }
+    return !touch(f, m->host, b, 0, hi) || !touch(f, m->guest, b, 0, gi);
+}
+
+/* Do both touch tensors of some size, and none along the same dimensions? Smaller ones are read in
+ * less than a launch takes. */
+static bool go_across(struct fuser *f, const struct merge *m) {
+    enum { SMALL = 1 << 20 }; /* bytes */
+    bool any = false;
+    for (uint32_t x = 0; x < f->touched[m->host].list.n; x++) {
+        buffer_id b = f->touched[m->host].list.at[x].buffer;
+        if (buffer_bytes(f->l, b) <= SMALL || !group_touches(f, m->guest, b)) continue;
+        if (go_alike_in(f, m, b)) return false;
+        any = true;
+    }
+    return any;
+}
+
+/* The spaces of x.sum(0) and x.sum(1) unify if x is square, and those of sums of x[1:] and of
+ * x[:, 1:], yet neither reads what the other does when it does: one would go across memory. That
+ * both become one number is nothing that they share. */
 static const char *nothing_shared(struct fuser *f, const struct merge *m) {
-    if (!group_at(f, m->guest)->n_r || they_meet(f, m)) return NULL;
+    if (!group_at(f, m->guest)->n_r || (they_meet(f, m) && !go_across(f, m))) return NULL;
     return "they reduce what they share along other axes";
 }
 
@@ -737,6 +771,28 @@ static uint32_t chain_of(struct fuser *f, uint32_t g) {
     return nest_at(f, group_at(f, g)->members.at[0].nest)->chain;
 }
 
+static int64_t numel_of(struct fuser *f, const struct group *G) {
+    return axes_numel(f->l, G->x, G->n_x) * axes_numel(f->l, G->r, G->n_r);
+}
+
+/* Would what the guest makes be made again for each of many elements that share it, and take longer
+ * so than to be stored and read? As relative positions, looked up in a table, are for each image of
+ * a batch. Counted as recompute.c does, and a launch takes as long as a GPU adds up so much. */
+static const char *shared_reason(struct fuser *f, const struct merge *m) {
+    enum { WORK_OF_BYTE = 8, WORK_OF_LOOKUP = 8, LEAST_TIMES = 4, WORK_OF_LAUNCH = 1 << 25 };
+    const struct group *G = group_at(f, m->guest), *H = group_at(f, m->host);
+    if (f->eager || G->n_r || G->scan || G->matmul || H->matmul || !depends(f, m->host, m->guest))
+        return NULL;
+    int64_t once = numel_of(f, G), all = numel_of(f, H);
+    if (all < LEAST_TIMES * once) return NULL;
+    if (!f->size[m->guest].subscripts && !is_dear(f, G)) return NULL;
+    if (group_compares_places(f, m->host)) return NULL;
+    int64_t work = f->size[m->guest].size + WORK_OF_LOOKUP * f->size[m->guest].subscripts;
+    if (work * (all - once) <= m->saved * WORK_OF_BYTE + WORK_OF_LAUNCH) return NULL;
+    return arena_printf(f->arena, "it would be made again for each of %lld elements that share it",
+                        (long long)(all / once));
+}
+
 /* Fill in how b joins a, or why it may not. */
 static void plan(struct fuser *f, struct merge *m) {
     renew_scratch(f);
@@ -772,6 +828,7 @@ static void plan(struct fuser *f, struct merge *m) {
     if (!m->why_not) m->why_not = scanned_rows_reason(f, m);
     if (!m->why_not) m->why_not = epilogue_reason(f, m);
     if (!m->why_not) m->why_not = copies_reason(f, m);
+    if (!m->why_not) m->why_not = shared_reason(f, m);
 }
 
 /* ---- merging --------------------------------------------------------------------------------- */

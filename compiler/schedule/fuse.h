@@ -145,6 +145,8 @@ ex axis_divisor(const struct exprs *p, ex e, ex axis);
 /* landing.c: why a kernel of both could not list what lands on its rows; NULL if it can, or if that
  * is not asked. */
 const char *landing_reason(struct fuser *f, const struct merge *m);
+/* Are its elements pairs of a source and a place, of which a kernel looks at those that meet? */
+bool group_compares_places(struct fuser *f, uint32_t g);
 
 /* epilogue.c: why a product's kernel could not reduce its tiles as a kernel of both would; NULL if
  * it can, or if that is not asked. */

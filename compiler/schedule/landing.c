@@ -89,3 +89,18 @@ const char *landing_reason(struct fuser *f, const struct merge *m) {
     if (!reduces(f, m->a, &a) || !reduces(f, m->b, &b) || a == b) return NULL;
     return "they go along the sources of different rows";
 }
+
+bool group_compares_places(struct fuser *f, uint32_t g) {
+    const struct group *G = group_at(f, g);
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        const struct nest *n = nest_at(f, G->members.at[m].nest);
+        for (uint32_t i = 0; i < n->insts.n; i++) {
+            const struct inst *x = &n->insts.at[i];
+            struct landing_place p;
+            if (x->kind != INST_OP || x->op != OP_EQ) continue;
+            const struct inst *a = &n->insts.at[x->args[0]], *b = &n->insts.at[x->args[1]];
+            if (is_place(f, a, b, &p) || is_place(f, b, a, &p)) return true;
+        }
+    }
+    return false;
+}

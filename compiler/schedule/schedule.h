@@ -104,6 +104,8 @@ void schedule_by_rows(struct loops *l, const struct device_limits *limits);
 /* by_rows.c: what the kernels of these loops, which it changes, would move, in bytes, a launch as
  * what is moved meanwhile; infinite: of too many nests to fuse them for that. */
 double schedule_bytes(struct loops *l, const struct device_limits *limits);
+/* The same of kernels that are there. */
+double schedule_moved(const struct schedule *s, const struct device_limits *limits);
 /* What is fused: all that may be; the same, but reductions of what a product comes to have kernels
  * of their own, which may be faster: its tiles are then no longer held back by what their rows come
  * to; or only nests that came from the same operator of the captured graph. */

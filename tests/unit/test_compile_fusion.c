@@ -328,6 +328,68 @@ static void test_pieces(void **state) {
     arena_free(a);
 }
 
+/* What many elements share, and takes long, is made once; what goes along other dimensions of the
+ * same tensor has another kernel. Neither where tensors are small. */
+static void test_shared(void **state) {
+    static const struct {
+        const char *text;
+        int kernels;
+    } cases[] = {
+        /* relative positions of a batch's scores, looked up */
+        {"graph(%x: f32[64, 8, 256, 256], %t: f32[32, 8], %i: i64[256, 256]) {\n"
+         " %e = exp(%t)\n %b = index(%e, [%i], [0])\n %p = permute(%b, [2, 0, 1])\n"
+         " %l = log(%p)\n %y = add(%x, %l)\n return %y\n}\n",
+         2},
+        {"graph(%x: f32[2, 8, 16, 16], %t: f32[32, 8], %i: i64[16, 16]) {\n"
+         " %e = exp(%t)\n %b = index(%e, [%i], [0])\n %p = permute(%b, [2, 0, 1])\n"
+         " %l = log(%p)\n %y = add(%x, %l)\n return %y\n}\n",
+         1},
+        /* differences along rows and along columns */
+        {"graph(%x: f32[1024, 1024]) {\n %a = slice(%x, 0, 1, 1024)\n"
+         " %b = slice(%x, 0, 0, 1023)\n %d = sub(%a, %b)\n %s = sum(%d)\n"
+         " %e = slice(%x, 1, 1, 1024)\n %f = slice(%x, 1, 0, 1023)\n %g = sub(%e, %f)\n"
+         " %t = sum(%g)\n %y = add(%s, %t)\n return %y\n}\n",
+         2},
+        {"graph(%x: f32[64, 64]) {\n %a = slice(%x, 0, 1, 64)\n %b = slice(%x, 0, 0, 63)\n"
+         " %d = sub(%a, %b)\n %s = sum(%d)\n %e = slice(%x, 1, 1, 64)\n"
+         " %f = slice(%x, 1, 0, 63)\n %g = sub(%e, %f)\n %t = sum(%g)\n %y = add(%s, %t)\n"
+         " return %y\n}\n",
+         1},
+    };
+    struct arena *a = arena_new();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ws_program *p = lower(a, cases[i].text);
+        if (p->n_kernels != cases[i].kernels)
+            fail_msg("%d kernels for %s", p->n_kernels, cases[i].text);
+    }
+    arena_free(a);
+}
+
+/* A norm between linear layers of few columns is read by those behind it, as attention's are, each
+ * of which could go along with a copy of the layer before: that moves more. */
+static void test_norm_between_narrow(void **state) {
+    static const char text[] =
+        "graph(%x: bf16[800, 256], %r: bf16[800, 256], %u: bf16[256, 256], %q: bf16[256, 256],\n"
+        "      %k: bf16[256, 256], %v: bf16[256, 256], %z: bf16[800, 256]) {\n"
+        " %y = mm(%x, %u)\n %a = add(%y, %r)\n %n = layer_norm(%a, [256])\n %p = add(%n, %z)\n"
+        " %s = mm(%p, %q)\n %t = mm(%p, %k)\n %w = mm(%n, %v)\n"
+        " %s1 = view(%s, [100, 64, 32])\n %t1 = view(%t, [100, 64, 32])\n"
+        " %w1 = view(%w, [100, 64, 32])\n %s2 = permute(%s1, [1, 0, 2])\n"
+        " %t2 = permute(%t1, [1, 2, 0])\n %w2 = permute(%w1, [1, 0, 2])\n"
+        " %d = bmm(%s2, %t2)\n %e = softmax(%d, -1)\n %o = bmm(%e, %w2)\n return %o, %n\n}\n";
+    struct arena *a = arena_new();
+    struct ws_program *p = lower(a, text);
+    int alone = 0, chains = 0;
+    for (int k = 0; k < p->n_kernels; k++) {
+        alone += !strcmp(p->kernels[k].kind, "matmul");
+        chains += !strcmp(p->kernels[k].kind, "products");
+    }
+    assert_int_equal(alone, 4);
+    assert_int_equal(chains, 1);
+    assert_int_equal(p->n_kernels, 5);
+    arena_free(a);
+}
+
 /* A nest that has gone makes those behind it lower ones, chained products too, and twins. */
 static void test_pieces_before_chains(void **state) {
     static const char *const chains[] = {
@@ -470,6 +532,8 @@ int main(void) {
         cmocka_unit_test(test_long_columns),
         cmocka_unit_test(test_windows_of_values),
         cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_norm_between_narrow),
         cmocka_unit_test(test_pieces_before_chains),
         cmocka_unit_test(test_pitch),
         cmocka_unit_test(test_norms_apart),

@@ -156,6 +156,12 @@ static void test_stays(void **state) {
             "a", "x",
             "u") " %y = convolution(%a, %v, None, 1, 1, 1, False, 0, 16)\n return %y\n}\n",
         0);
+    /* what the kernel of such a one makes of its result */
+    becomes("graph(%x: bf16[2, 8, 5, 6], %u: bf16[16, 8, 3, 3], %v: bf16[16, 1, 3, 3], %w: "
+            "bf16[8, 16, 3, 3]) {\n %a = convolution(%x, %u, None, 1, 1)\n"
+            " %d = convolution(%a, %v, None, 1, 1, 1, False, 0, 16)\n %r = relu(%d)\n"
+            " %y = convolution(%r, %w, None, 1, 1)\n return %y\n}\n",
+            0);
 }
 
 int main(void) {

@@ -29,6 +29,9 @@ static const char *const graphs[][2] = {
     {"rows", "graph(%x: f32[16, 100000]) {\n %y = sum(%x, 1)\n return %y\n}\n"},
     {"short rows", "graph(%x: bf16[100000, 24]) {\n %y = sum(%x, 1)\n return %y\n}\n"},
     {"columns", "graph(%x: f32[8192, 512]) {\n %y = sum(%x, 0)\n return %y\n}\n"},
+    {"all of a turned one",
+     "graph(%x: bf16[4096, 1024]) {\n %r = relu(%x)\n %t = permute(%r, [1, 0])\n %f = float(%t)\n"
+     " %s = sum(%f)\n return %s, %r\n}\n"},
     {"all", "graph(%x: f32[4096, 4096]) {\n %y = sum(%x)\n return %y\n}\n"},
     {"softmax", "graph(%x: f32[4096, 4096]) {\n %y = softmax(%x, 1)\n return %y\n}\n"},
     {"wide softmax", "graph(%x: bf16[64, 131072]) {\n %y = softmax(%x, 1)\n return %y\n}\n"},

@@ -171,7 +171,8 @@ def cummin(self, dim):
 
 
 _SORTED, _ROUNDS = 64, 8  # elements that are sorted by counting wherever they are; rounds of topk
-_COMPARED = 2**26  # comparisons at most that sort what is longer: 16 rows of 2048
+_MOST_ROUNDS, _FEW = 64, 2**26  # where counting would take more comparisons than these
+_COMPARED = 2**30  # comparisons at most that sort what is longer: 256 rows of 2048
 
 
 def _too_long(self, dim):
@@ -206,12 +207,11 @@ def _sort(self, dim, descending):
     x = self.movedim(dim, -1)
     own, other, number = x.unsqueeze(-1), x.unsqueeze(-2), torch.arange(n)
     place = number.unsqueeze(1)
-    own_nan, other_nan = own != own, other != other
-    if descending:
-        before = (other > own) | (other_nan & ~own_nan)
-    else:
-        before = (other < own) | (own_nan & ~other_nan)
-    same = (other == own) | (other_nan & own_nan)
+    before, same = other > own if descending else other < own, other == own
+    if self.is_floating_point():
+        own_nan, other_nan = own != own, other != other
+        before = before | (other_nan & ~own_nan if descending else own_nan & ~other_nan)
+        same = same | (other_nan & own_nan)
     rank = (before | (same & (number < place))).sum(-1, keepdim=True)
     found = rank == number
     values = torch.where(found, own, 0).sum(-2).to(self.dtype)
@@ -230,12 +230,13 @@ def topk(self, k, dim=-1, largest=True, sorted=True):
     n = self.size(dim)
     if not 0 <= k <= n:
         raise RuntimeError('selected index k out of range')
-    short = k <= _ROUNDS and k >= 1 and self.is_floating_point()
+    rounds = _MOST_ROUNDS if self.numel() * n > _FEW else _ROUNDS
+    short = 1 <= k <= rounds and self.is_floating_point()
     if n <= _SORTED or not short and (computes() or not _too_long(self, dim)):
         found = sort(self, dim, largest)
         return _Pair(found.values.narrow(dim, 0, k), found.indices.narrow(dim, 0, k), 'topk')
     if not short:
-        refuse(f'topk of {self.numel()} elements in rows of {n} is supported for k from 1 to {_ROUNDS} of floating-point tensors')
+        refuse(f'topk of {self.numel()} elements in rows of {n} is supported for k from 1 to {rounds} of floating-point tensors')
     x, number, slot = self.movedim(dim, -1), torch.arange(n), torch.arange(k)
     values = indices = 0
     for i in _range(k):
