@@ -573,9 +573,22 @@ static bool is_subclass(struct vm *vm, struct py c, struct py of) {
 
 NATIVE(python_issubclass) { return py_bool(is_subclass(vm, v[0], v[1])); }
 
+/* type(name, bases, namespace): the class that a statement would make. */
+static struct py class_of_parts(struct vm *vm, struct py name, const struct args *rest) {
+    struct py b = rest->n == 2 ? rest->at[0] : py_unset, d = rest->n == 2 ? rest->at[1] : py_unset;
+    if (name.kind != PY_STR || b.kind != PY_TUPLE || d.kind != PY_DICT)
+        vm_raise(vm, EXC_TypeError, "type() takes 1 argument, or a name, a tuple of bases and a dict");
+    struct py *at = NEW_ARRAY(vm->arena, struct py, b.list->n + 1);
+    at[0] = name;
+    if (b.list->n) memcpy(at + 1, b.list->at, b.list->n * sizeof *at);
+    struct args a = *rest;
+    a.at = at;
+    a.n = b.list->n + 1;
+    return vm_make_class(vm, name.s, d.dict, &a);
+}
+
 NATIVE(python_type) {
-    if (rest->n || rest->n_named)
-        vm_refuse(vm, "type() with three arguments is not supported; write a class statement");
+    if (rest->n || rest->n_named) return class_of_parts(vm, v[0], rest);
     struct py c = py_pointer(PY_CLASS, class_of(vm, v[0]));
     if (v[0].kind == PY_INSTANCE) stamp_attribute(vm, &c, v[0].source, "__class__");
     return c;
@@ -728,6 +741,19 @@ static struct py property_with(struct vm *vm, struct py property, enum property_
 NATIVE(python_getter) { return property_with(vm, v[0], PROPERTY_GET, v[1]); }
 NATIVE(python_setter) { return property_with(vm, v[0], PROPERTY_SET, v[1]); }
 NATIVE(python_deleter) { return property_with(vm, v[0], PROPERTY_DELETE, v[1]); }
+/* What a module with hooks does when it is called, of torch_nn.py; None: it has none. No guard asks for it. */
+NATIVE(python_hooked_call) {
+    struct py call;
+    return v[0].kind == PY_INSTANCE && dict_gets(v[0].instance->dict, "_ws_call", &call) ? call : py_none;
+}
+
+NATIVE(python_module) {
+    struct module *m = NEW(vm->arena, struct module);
+    *m = (struct module){.name = v[0].s, .dict = dict_new(vm->arena)};
+    dict_puts(vm->arena, m->dict, "__name__", v[0]);
+    dict_puts(vm->arena, m->dict, "__doc__", GIVEN(1) ? v[1] : py_none);
+    return py_pointer(PY_MODULE, m);
+}
 NATIVE(python_staticmethod) { return py_wrap(vm->arena, PY_STATICMETHOD, v[0]); }
 NATIVE(python_classmethod) { return py_wrap(vm->arena, PY_CLASSMETHOD, v[0]); }
 
@@ -794,7 +820,7 @@ void builtins_open(struct vm *vm) {
     for (int k = 0; k < PY_KIND_COUNT; k++) {
         struct class *c = vm->types[k];
         c->construct = native_find(vm, PLACE_TYPES, c->name);
-        if (c->construct && k != PY_TENSOR) put_class(vm, d, c);
+        if (c->construct && k != PY_TENSOR && k != PY_MODULE) put_class(vm, d, c);
     }
     put_class(vm, d, vm->object);
     dict_puts(vm->arena, d, "frozenset", py_pointer(PY_CLASS, vm->types[PY_SET]));

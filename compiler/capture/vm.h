@@ -200,6 +200,8 @@ struct py vm_call(struct vm *vm, struct py f, const struct args *a);
 struct py vm_call0(struct vm *vm, struct py f);
 struct py vm_call1(struct vm *vm, struct py f, struct py x);
 struct py vm_build_class(struct vm *vm, const struct args *a);
+struct py vm_make_class(struct vm *vm, const char *name, const struct dict *namespace,
+                        const struct args *a);
 /* x.name(y...) where the class of x has such a method; false if it has none. */
 struct py instance_new(struct vm *vm, struct class *c, const struct args *a); /* before __init__ */
 bool vm_call_special(struct vm *vm, struct py x, const char *name, const struct py *y, uint32_t n,

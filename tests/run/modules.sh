@@ -18,7 +18,7 @@ check() { # FILE MODE
     fi
 }
 for module in tests/modules/*.py; do check "$module" fwd; done
-for name in layernorm_by_hand focal_loss squeeze_excite cancelled_mean pooled_gate normed_weights convnet separable_conv causal_conv rnn_aligned own_gradients gradient_penalty timm_block conv_mixer functional captured_graph known_shapes complex_numbers complex_functions complex_parts public_names public_idioms public_files public_calls known_lengths; do check tests/modules/$name.py train; done
+for name in layernorm_by_hand focal_loss squeeze_excite cancelled_mean pooled_gate normed_weights convnet separable_conv causal_conv rnn_aligned own_gradients gradient_penalty timm_block conv_mixer functional captured_graph known_shapes complex_numbers complex_functions complex_parts own_names public_names public_idioms public_files public_calls known_lengths; do check tests/modules/$name.py train; done
 
 # A file in a package that names the files beside it without the package, as Python finds those beside a script.
 mkdir "$TMP/package"
