@@ -741,6 +741,56 @@ static struct py property_with(struct vm *vm, struct py property, enum property_
 NATIVE(python_getter) { return property_with(vm, v[0], PROPERTY_GET, v[1]); }
 NATIVE(python_setter) { return property_with(vm, v[0], PROPERTY_SET, v[1]); }
 NATIVE(python_deleter) { return property_with(vm, v[0], PROPERTY_DELETE, v[1]); }
+/* -- the text of a program: inspect.getsource() ---------------------------------------------- */
+
+/* A function of the module or class that stands in one of the program's files; NULL: there is none. */
+static const struct function *written_in(const struct dict *d, const struct module *m) {
+    for (uint32_t i = 0; i < d->entries.n; i++) {
+        struct py v = d->entries.at[i].value;
+        if (!d->entries.at[i].live) continue;
+        if (v.kind == PY_STATICMETHOD || v.kind == PY_CLASSMETHOD || v.kind == PY_PROPERTY) v = *v.wrapped;
+        if (v.kind == PY_FUNCTION && v.function->module == m) return v.function;
+        const struct function *inside =
+            v.kind == PY_CLASS && v.class->module == m ? written_in(v.class->dict, m) : NULL;
+        if (inside) return inside;
+    }
+    return NULL;
+}
+
+/* The last line up to `line`, or of all for 0, that begins with `class NAME`; 0: none does. */
+static uint32_t line_of_class(const char *text, const char *name, uint32_t line) {
+    uint32_t at = 0, found = 0;
+    size_t n = strlen(name);
+    while (text && (!line || at < line)) {
+        const char *s = text + strspn(text, " \t");
+        at++;
+        bool named = !strncmp(s, "class ", 6) && !strncmp(s + 6, name, n);
+        if (named && s[6 + n] != '_' && !isalnum((unsigned char)s[6 + n])) found = at;
+        text = strchr(text, '\n');
+        if (text) text++;
+    }
+    return found;
+}
+
+/* Of a function, class or module the text of its file, and the line that it begins at: 0, the whole. */
+NATIVE(python_source_of) {
+    struct py x = v[0].kind == PY_METHOD ? v[0].method->function : v[0];
+    const struct function *f = NULL;
+    const struct source *source = NULL;
+    if (x.kind == PY_FUNCTION) f = x.function;
+    if (x.kind == PY_CLASS && x.class->module) f = written_in(x.class->dict, x.class->module);
+    if (x.kind == PY_MODULE) f = written_in(x.module->dict, x.module);
+    if (x.kind == PY_CLASS && !f && x.class->module)
+        f = written_in(x.class->module->dict, x.class->module);
+    if (f && !f->module->prelude) source = f->code->source;
+    if (!source && x.kind == PY_MODULE && x.module->body) source = x.module->body->source;
+    if (!source) vm_raise(vm, EXC_OSError, "could not get source code");
+    uint32_t line = x.kind == PY_FUNCTION ? f->code->first_line : 0;
+    if (x.kind == PY_CLASS) line = line_of_class(source->text, x.class->name, 0);
+    struct py parts[] = {py_str(source->text), py_int(line)};
+    return py_list(vm->arena, PY_TUPLE, parts, 2);
+}
+
 /* What a module with hooks does when it is called, of torch_nn.py; None: it has none. No guard asks for it. */
 NATIVE(python_hooked_call) {
     struct py call;
@@ -824,6 +874,7 @@ void builtins_open(struct vm *vm) {
     }
     put_class(vm, d, vm->object);
     dict_puts(vm->arena, d, "frozenset", py_pointer(PY_CLASS, vm->types[PY_SET]));
+    dict_puts(vm->arena, d, "__debug__", py_bool(true));
     dict_puts(vm->arena, d, "NotImplemented", py_not_implemented);
     dict_puts(vm->arena, d, "Ellipsis", py_ellipsis);
     natives_put(vm, d, PLACE_BUILTINS);

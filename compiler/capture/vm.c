@@ -411,6 +411,12 @@ static struct py import_name(struct vm *vm, const char *name, bool leaf) {
     return py_pointer(PY_MODULE, m);
 }
 
+/* What import_module() has of one that is not there: the same. */
+NATIVE(python_module_absent) {
+    if (vm_may_be_caught(vm)) no_module(vm, v[0].s);
+    return py_pointer(PY_MODULE, module_missing(vm, v[0].s));
+}
+
 static struct py import_from(struct vm *vm, struct py m, const char *name) {
     struct py v;
     if (module_find(vm, m.module, name, &v)) return v;
