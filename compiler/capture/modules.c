@@ -64,6 +64,7 @@ static const struct {
     {"torch._C._functorch", NULL, NULL},
     {"torch._aten", NULL, NULL},
     {"torch.ops", NULL, NULL},
+    {"torch.library", NULL, NULL},
     {"torch.ops.aten", NULL, NULL},
     {"torch.ops.prims", NULL, NULL},
     {"torch.functional", NULL, NULL},

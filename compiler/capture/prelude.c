@@ -91,6 +91,7 @@
     FILE(torch_batched, "torch_batched.py")                                                        \
     FILE(torch_c_nn, "torch_c_nn.py")                                                              \
     FILE(torch_ops, "torch_ops.py")                                                                \
+    FILE(torch_library, "torch_library.py")                                                        \
     FILE(torch_pytree, "torch_pytree.py")                                                          \
     FILE(timm_layers, "timm_layers.py")                                                            \
     FILE(version, "version.py")                                                                    \
@@ -237,6 +238,13 @@ const char *prelude_text(const char *module) {
                               "def __getattr__(name):\n"
                               "    return getattr(torch.special, name[8:])\n"},
         {"torch._aten", ws_prelude_torch_aten},
+        {"torch.library", ws_prelude_torch_library},
+        {"torch.ops", "def __getattr__(name):\n"
+                      "    from torch.library import _namespace\n"
+                      "    found = None if name[:2] == '__' else _namespace(name)\n"
+                      "    if found is None:\n"
+                      "        raise AttributeError(name)\n"
+                      "    return found\n"},
         {"torch.ops.aten", ws_prelude_torch_ops},
         {"torch.ops.prims", "import torch\n"
                             "from torch.ops.aten import Operator\n"

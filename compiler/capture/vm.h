@@ -87,6 +87,8 @@ struct vm {
     const struct capture_options *options;
     const struct source *file;
     const char *root;      /* the folder in which its absolute imports look */
+    bool whole_packages;   /* __init__.py runs before the parts, not when a name is asked for */
+    bool passed_package;   /* one did not run so */
     struct map file_codes; /* of files beside it, by path */
     struct frame *frame;
     jmp_buf *escape;  /* where an error goes */

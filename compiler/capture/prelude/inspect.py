@@ -1,6 +1,7 @@
 """inspect: what a function takes, and what a value is."""
+import later
 import sys
-from _warpsmith import parameters, refuse, source_of
+from _warpsmith import parameters, source_of
 
 
 class Parameter:
@@ -74,4 +75,4 @@ def ismethod(obj):
 def __getattr__(name):
     if name[:2] == '__':
         raise AttributeError(name)
-    refuse(f'inspect.{name} is not supported')
+    return later.of(__name__, name)

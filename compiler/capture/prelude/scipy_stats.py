@@ -1,8 +1,8 @@
 """scipy.stats: the normal distribution, whole and cut off, of numbers and arrays; initialisations ask for these."""
+import later
 import math
 import torch
 from scipy.special import _of_values
-from _warpsmith import refuse
 
 _s = torch.special
 
@@ -53,4 +53,4 @@ norm, truncnorm = _Normal(), _CutNormal()
 def __getattr__(name):
     if name[:2] == '__':
         raise AttributeError(name)
-    refuse(f'scipy.stats.{name} is not supported')
+    return later.of(__name__, name)
