@@ -577,7 +577,8 @@ NATIVE(python_issubclass) { return py_bool(is_subclass(vm, v[0], v[1])); }
 static struct py class_of_parts(struct vm *vm, struct py name, const struct args *rest) {
     struct py b = rest->n == 2 ? rest->at[0] : py_unset, d = rest->n == 2 ? rest->at[1] : py_unset;
     if (name.kind != PY_STR || b.kind != PY_TUPLE || d.kind != PY_DICT)
-        vm_raise(vm, EXC_TypeError, "type() takes 1 argument, or a name, a tuple of bases and a dict");
+        vm_raise(vm, EXC_TypeError,
+                 "type() takes 1 argument, or a name, a tuple of bases and a dict");
     struct py *at = NEW_ARRAY(vm->arena, struct py, b.list->n + 1);
     at[0] = name;
     if (b.list->n) memcpy(at + 1, b.list->at, b.list->n * sizeof *at);
@@ -743,12 +744,13 @@ NATIVE(python_setter) { return property_with(vm, v[0], PROPERTY_SET, v[1]); }
 NATIVE(python_deleter) { return property_with(vm, v[0], PROPERTY_DELETE, v[1]); }
 /* -- the text of a program: inspect.getsource() ---------------------------------------------- */
 
-/* A function of the module or class that stands in one of the program's files; NULL: there is none. */
+/* A function of the module or class that stands in a file of the program's; NULL: there is none. */
 static const struct function *written_in(const struct dict *d, const struct module *m) {
     for (uint32_t i = 0; i < d->entries.n; i++) {
         struct py v = d->entries.at[i].value;
         if (!d->entries.at[i].live) continue;
-        if (v.kind == PY_STATICMETHOD || v.kind == PY_CLASSMETHOD || v.kind == PY_PROPERTY) v = *v.wrapped;
+        if (v.kind == PY_STATICMETHOD || v.kind == PY_CLASSMETHOD || v.kind == PY_PROPERTY)
+            v = *v.wrapped;
         if (v.kind == PY_FUNCTION && v.function->module == m) return v.function;
         const struct function *inside =
             v.kind == PY_CLASS && v.class->module == m ? written_in(v.class->dict, m) : NULL;
@@ -772,7 +774,7 @@ static uint32_t line_of_class(const char *text, const char *name, uint32_t line)
     return found;
 }
 
-/* Of a function, class or module the text of its file, and the line that it begins at: 0, the whole. */
+/* Of a function, class or module the text of its file, and the line that it begins at; 0: all. */
 NATIVE(python_source_of) {
     struct py x = v[0].kind == PY_METHOD ? v[0].method->function : v[0];
     const struct function *f = NULL;
@@ -791,10 +793,11 @@ NATIVE(python_source_of) {
     return py_list(vm->arena, PY_TUPLE, parts, 2);
 }
 
-/* What a module with hooks does when it is called, of torch_nn.py; None: it has none. No guard asks for it. */
+/* What a call of a module with hooks does (torch_nn.py); None: it has none. No guard asks. */
 NATIVE(python_hooked_call) {
     struct py call;
-    return v[0].kind == PY_INSTANCE && dict_gets(v[0].instance->dict, "_ws_call", &call) ? call : py_none;
+    return v[0].kind == PY_INSTANCE && dict_gets(v[0].instance->dict, "_ws_call", &call) ? call
+                                                                                         : py_none;
 }
 
 NATIVE(python_module) {
