@@ -2,7 +2,6 @@
 import later
 import copy
 from io import BytesIO
-from _warpsmith import refuse
 
 HIGHEST_PROTOCOL = DEFAULT_PROTOCOL = 5
 
@@ -24,28 +23,23 @@ class _Copy:
         self.obj = copy.deepcopy(obj)
 
 
-def _in_memory(file, what):
-    if not isinstance(file, BytesIO):
-        refuse(f'pickle.{what}() of a file is not supported; torch.{"save" if what == "dump" else "load"}() is')
-    return file
-
-
 def dumps(obj, protocol=None, **options):
     return _Copy(obj)
 
 
 def loads(data, **options):
-    if not isinstance(data, _Copy):
-        refuse('pickle.loads() of what pickle.dumps() did not make is not supported')
-    return copy.deepcopy(data.obj)
+    return copy.deepcopy(data.obj) if isinstance(data, _Copy) else later.of('pickle', 'loads() of bytes')()
 
 
 def dump(obj, file, protocol=None, **options):
-    _in_memory(file, 'dump').write(_Copy(obj))
+    if not isinstance(file, BytesIO):
+        later.of('pickle', 'dump() to a file')()
+    else:
+        file.write(_Copy(obj))
 
 
 def load(file, **options):
-    return loads(_in_memory(file, 'load').read())
+    return loads(file.read()) if isinstance(file, BytesIO) else later.of('pickle', 'load() of a file')()
 
 
 def __getattr__(name):
