@@ -156,6 +156,14 @@ static void set_plainly(struct vm *vm, struct py o, const char *name, struct py 
 
 static void delete_plainly(struct vm *vm, struct py o, const char *name);
 
+/* What copies are made of: the class, what it is called with, and the fields. */
+NATIVE(object_reduce) {
+    struct py parts[3] = {py_pointer(PY_CLASS, class_of(vm, v[0])),
+                          py_list(vm->arena, PY_TUPLE, NULL, 0), py_none};
+    if (v[0].kind == PY_INSTANCE) parts[2] = py_pointer(PY_DICT, v[0].instance->dict);
+    return py_list(vm->arena, PY_TUPLE, parts, 3);
+}
+
 NATIVE(object_setattr) {
     set_plainly(vm, v[0], v[1].s, v[2]);
     return py_none;
@@ -263,7 +271,10 @@ static bool find_own(struct vm *vm, struct py o, const char *name, struct py *ou
             out->method->self.source = o.source; /* a classmethod's class */
         return true;
     case PY_SUPER: return find_in_super(vm, o.super, name, out);
-    case PY_MODULE: return module_find(vm, o.module, name, out);
+    case PY_MODULE:
+        if (!strcmp(name, "__dict__") && !o.module->prelude)
+            return *out = py_pointer(PY_DICT, o.module->dict), true;
+        return module_find(vm, o.module, name, out);
     case PY_FUNCTION: return find_in_function(vm, o.function, name, out);
     case PY_METHOD: return find_in_method(vm, o.method, name, out);
     case PY_SLICE:

@@ -573,9 +573,23 @@ static bool is_subclass(struct vm *vm, struct py c, struct py of) {
 
 NATIVE(python_issubclass) { return py_bool(is_subclass(vm, v[0], v[1])); }
 
+/* type(name, bases, namespace): the class that a statement would make. */
+static struct py class_of_parts(struct vm *vm, struct py name, const struct args *rest) {
+    struct py b = rest->n == 2 ? rest->at[0] : py_unset, d = rest->n == 2 ? rest->at[1] : py_unset;
+    if (name.kind != PY_STR || b.kind != PY_TUPLE || d.kind != PY_DICT)
+        vm_raise(vm, EXC_TypeError,
+                 "type() takes 1 argument, or a name, a tuple of bases and a dict");
+    struct py *at = NEW_ARRAY(vm->arena, struct py, b.list->n + 1);
+    at[0] = name;
+    if (b.list->n) memcpy(at + 1, b.list->at, b.list->n * sizeof *at);
+    struct args a = *rest;
+    a.at = at;
+    a.n = b.list->n + 1;
+    return vm_make_class(vm, name.s, d.dict, &a);
+}
+
 NATIVE(python_type) {
-    if (rest->n || rest->n_named)
-        vm_refuse(vm, "type() with three arguments is not supported; write a class statement");
+    if (rest->n || rest->n_named) return class_of_parts(vm, v[0], rest);
     struct py c = py_pointer(PY_CLASS, class_of(vm, v[0]));
     if (v[0].kind == PY_INSTANCE) stamp_attribute(vm, &c, v[0].source, "__class__");
     return c;
@@ -728,6 +742,71 @@ static struct py property_with(struct vm *vm, struct py property, enum property_
 NATIVE(python_getter) { return property_with(vm, v[0], PROPERTY_GET, v[1]); }
 NATIVE(python_setter) { return property_with(vm, v[0], PROPERTY_SET, v[1]); }
 NATIVE(python_deleter) { return property_with(vm, v[0], PROPERTY_DELETE, v[1]); }
+/* -- the text of a program: inspect.getsource() ---------------------------------------------- */
+
+/* A function of the module or class that stands in a file of the program's; NULL: there is none. */
+static const struct function *written_in(const struct dict *d, const struct module *m) {
+    for (uint32_t i = 0; i < d->entries.n; i++) {
+        struct py v = d->entries.at[i].value;
+        if (!d->entries.at[i].live) continue;
+        if (v.kind == PY_STATICMETHOD || v.kind == PY_CLASSMETHOD || v.kind == PY_PROPERTY)
+            v = *v.wrapped;
+        if (v.kind == PY_FUNCTION && v.function->module == m) return v.function;
+        const struct function *inside =
+            v.kind == PY_CLASS && v.class->module == m ? written_in(v.class->dict, m) : NULL;
+        if (inside) return inside;
+    }
+    return NULL;
+}
+
+/* The last line up to `line`, or of all for 0, that begins with `class NAME`; 0: none does. */
+static uint32_t line_of_class(const char *text, const char *name, uint32_t line) {
+    uint32_t at = 0, found = 0;
+    size_t n = strlen(name);
+    while (text && (!line || at < line)) {
+        const char *s = text + strspn(text, " \t");
+        at++;
+        bool named = !strncmp(s, "class ", 6) && !strncmp(s + 6, name, n);
+        if (named && s[6 + n] != '_' && !isalnum((unsigned char)s[6 + n])) found = at;
+        text = strchr(text, '\n');
+        if (text) text++;
+    }
+    return found;
+}
+
+/* Of a function, class or module the text of its file, and the line that it begins at; 0: all. */
+NATIVE(python_source_of) {
+    struct py x = v[0].kind == PY_METHOD ? v[0].method->function : v[0];
+    const struct function *f = NULL;
+    const struct source *source = NULL;
+    if (x.kind == PY_FUNCTION) f = x.function;
+    if (x.kind == PY_CLASS && x.class->module) f = written_in(x.class->dict, x.class->module);
+    if (x.kind == PY_MODULE) f = written_in(x.module->dict, x.module);
+    if (x.kind == PY_CLASS && !f && x.class->module)
+        f = written_in(x.class->module->dict, x.class->module);
+    if (f && !f->module->prelude) source = f->code->source;
+    if (!source && x.kind == PY_MODULE && x.module->body) source = x.module->body->source;
+    if (!source) vm_raise(vm, EXC_OSError, "could not get source code");
+    uint32_t line = x.kind == PY_FUNCTION ? f->code->first_line : 0;
+    if (x.kind == PY_CLASS) line = line_of_class(source->text, x.class->name, 0);
+    struct py parts[] = {py_str(source->text), py_int(line)};
+    return py_list(vm->arena, PY_TUPLE, parts, 2);
+}
+
+/* What a call of a module with hooks does (torch_nn.py); None: it has none. No guard asks. */
+NATIVE(python_hooked_call) {
+    struct py call;
+    return v[0].kind == PY_INSTANCE && dict_gets(v[0].instance->dict, "_ws_call", &call) ? call
+                                                                                         : py_none;
+}
+
+NATIVE(python_module) {
+    struct module *m = NEW(vm->arena, struct module);
+    *m = (struct module){.name = v[0].s, .dict = dict_new(vm->arena)};
+    dict_puts(vm->arena, m->dict, "__name__", v[0]);
+    dict_puts(vm->arena, m->dict, "__doc__", GIVEN(1) ? v[1] : py_none);
+    return py_pointer(PY_MODULE, m);
+}
 NATIVE(python_staticmethod) { return py_wrap(vm->arena, PY_STATICMETHOD, v[0]); }
 NATIVE(python_classmethod) { return py_wrap(vm->arena, PY_CLASSMETHOD, v[0]); }
 
@@ -794,10 +873,11 @@ void builtins_open(struct vm *vm) {
     for (int k = 0; k < PY_KIND_COUNT; k++) {
         struct class *c = vm->types[k];
         c->construct = native_find(vm, PLACE_TYPES, c->name);
-        if (c->construct && k != PY_TENSOR) put_class(vm, d, c);
+        if (c->construct && k != PY_TENSOR && k != PY_MODULE) put_class(vm, d, c);
     }
     put_class(vm, d, vm->object);
     dict_puts(vm->arena, d, "frozenset", py_pointer(PY_CLASS, vm->types[PY_SET]));
+    dict_puts(vm->arena, d, "__debug__", py_bool(true));
     dict_puts(vm->arena, d, "NotImplemented", py_not_implemented);
     dict_puts(vm->arena, d, "Ellipsis", py_ellipsis);
     natives_put(vm, d, PLACE_BUILTINS);

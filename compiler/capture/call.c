@@ -328,16 +328,12 @@ static void name_descriptors(struct vm *vm, struct class *c) {
     }
 }
 
-/* a: the body, then the bases. The body runs in a namespace of its own, which becomes the class's.
- */
-struct py vm_build_class(struct vm *vm, const struct args *a) {
-    const struct function *body = a->at[0].function;
+/* A class without its namespace. a: whatever, then the bases. */
+static struct class *class_begin(struct vm *vm, const char *name, const struct args *a) {
     uint32_t n;
     struct class **bases = class_bases(vm, a, &n);
     struct class *c = NEW(vm->arena, struct class);
-    c->name = body->code->name;
-    c->doc = body->code->doc;
-    c->module = body->module;
+    c->name = name;
     c->dict = dict_new(vm->arena);
     c->meta = metaclass_of(vm, a, bases, n);
     if (!class_linearize(vm->arena, c, bases, n))
@@ -345,16 +341,43 @@ struct py vm_build_class(struct vm *vm, const struct args *a) {
                  c->name);
     for (uint32_t i = 0; i < c->n_mro && !c->built_in; i++)
         if (c->mro[i]->sealed) c->built_in = c->mro[i];
+    return c;
+}
+
+/* What else happens when the namespace is whole. */
+static struct py class_end(struct vm *vm, struct class *c, const struct args *a) {
+    bind_hooks(vm, c);
+    name_descriptors(vm, c);
+    tell_base(vm, c, a);
+    return py_pointer(PY_CLASS, c);
+}
+
+/* a: the body, then the bases. The body runs in a namespace of its own, which becomes the class's.
+ */
+struct py vm_build_class(struct vm *vm, const struct args *a) {
+    const struct function *body = a->at[0].function;
+    struct class *c = class_begin(vm, body->code->name, a);
+    c->doc = body->code->doc;
+    c->module = body->module;
 
     const struct code *code = body->code;
     struct frame f = {.code = code, .module = body->module, .names = c->dict};
     f.stack = NEW_ARRAY(vm->arena, struct py, code->max_stack);
     f.cells = NEW_ARRAY(vm->arena, struct cell *, code->cells.n + code->frees.n);
     for (uint32_t i = 0; i < code->frees.n; i++) f.cells[code->cells.n + i] = body->closure[i];
-    struct py result = vm_run(vm, &f), made = py_pointer(PY_CLASS, c);
-    if (result.kind == PY_CELL) result.cell->v = made;
-    bind_hooks(vm, c);
-    name_descriptors(vm, c);
-    tell_base(vm, c, a);
-    return made;
+    struct py result = vm_run(vm, &f);
+    if (result.kind == PY_CELL) result.cell->v = py_pointer(PY_CLASS, c);
+    return class_end(vm, c, a);
+}
+
+/* type(name, bases, namespace, **options). a: whatever, then the bases. */
+struct py vm_make_class(struct vm *vm, const char *name, const struct dict *namespace,
+                        const struct args *a) {
+    struct class *c = class_begin(vm, name, a);
+    c->module = vm->frame ? vm->frame->module : NULL;
+    for (uint32_t i = 0; i < namespace->entries.n; i++) {
+        const struct dict_entry *e = &namespace->entries.at[i];
+        if (e->live && e->key.kind == PY_STR) dict_puts(vm->arena, c->dict, e->key.s, e->value);
+    }
+    return class_end(vm, c, a);
 }

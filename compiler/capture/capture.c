@@ -248,6 +248,33 @@ static bool dump(struct vm *vm, const struct captured *c, struct stages *s, stru
            stage_dump(s, "guards.txt", LOG_GUARDS, c->guards, d) == WS_OK;
 }
 
+/* Of a package __init__.py runs when a name of it is asked for that is from no part: many need
+ * more than the model. A program that fails so may need what it does besides (a table that its
+ * parts enter themselves into): then each runs first, as under Python. */
+static struct vm *run_forward(struct arena *a, const struct capture_options *o,
+                              const struct source *file, const struct code *code, bool whole,
+                              struct budget *budget, struct captured *c, struct diag *d) {
+    struct vm *vm = vm_new(a, o, file, c->workload, d);
+    vm->grad_enabled = true;
+    vm->whole_packages = whole;
+    graph_reserve(vm->graph, MANY_NODES);
+    struct forward t = {.vm = vm, .workload = c->workload, .code = code};
+    vm_charge(vm, budget);
+    bool ok = vm_protect(vm, trace_forward, &t);
+    if (!ok && d->status == WS_OK) report(vm, &t);
+    vm_charge(vm, NULL);
+    eager_close(vm);
+    ex_set_escape(vm->constants, (struct ex_escape){0});
+    c->updates = t.updates;
+    if (ok) return vm;
+    if (whole || !vm->passed_package || capture_broke(d) || budget->end) return NULL;
+    struct diag first = *d;
+    *d = diag_new(a);
+    vm = run_forward(a, o, file, code, true, budget, c, d);
+    if (!vm && !capture_broke(d)) *d = first;
+    return vm;
+}
+
 static struct captured *capture_within(struct arena *a, const struct capture_options *o,
                                        struct budget *budget, struct stages *s, struct diag *d) {
     const struct source *file = source_read(a, o->path, d);
@@ -260,23 +287,13 @@ static struct captured *capture_within(struct arena *a, const struct capture_opt
     c->workload = workload_name(a, o->path);
     code = axes_apply(a, code, o, &c->axes, d);
     if (!code) return NULL;
-    struct vm *vm = vm_new(a, o, file, c->workload, d);
-    vm->grad_enabled = true;
-    graph_reserve(vm->graph, MANY_NODES);
-    struct forward t = {.vm = vm, .workload = c->workload, .code = code};
-    vm_charge(vm, budget);
-    bool ok = vm_protect(vm, trace_forward, &t);
-    if (!ok && d->status == WS_OK) report(vm, &t);
-    vm_charge(vm, NULL);
-    eager_close(vm);
-    ex_set_escape(vm->constants, (struct ex_escape){0});
-    if (!ok) return NULL;
+    struct vm *vm = run_forward(a, o, file, code, false, budget, c, d);
+    if (!vm) return NULL;
     tidy(vm);
     check(vm->graph);
     if (vm->init->outputs.n) check(vm->init);
     c->graph = vm->graph;
     c->init = vm->init;
-    c->updates = t.updates;
     c->guards = guards_text(vm);
     if (s && !dump(vm, c, s, d)) return NULL;
     if (s) stage_end(s, "capture");

@@ -119,9 +119,11 @@ static struct module *file_module(struct vm *vm, const char *path, const char *n
     enter_sys_modules(vm, m);
     if (!is_file(path)) return m; /* a folder without __init__.py */
     dict_puts(vm->home, m->dict, "__file__", py_str(path));
-    if (package)
+    if (package) {
         m->begin = text_at(vm, path);
-    else {
+        vm->passed_package |= !vm->whole_packages;
+        if (vm->whole_packages) neighbour_begin(vm, m);
+    } else {
         m->body = code_at(vm, path, NULL);
         module_run(vm, m, m->body);
         m->body = NULL;
@@ -247,12 +249,13 @@ static const char *path_of(const struct vm *vm, const char **folder, const char 
 
 /* Is it the package itself that the module's name says? A part that imports a name from its package
  * has nothing else by that name. */
-static bool names_package(const struct vm *vm, const char *folder, const char *module) {
+static bool names_package(const char *folder, const char *module) {
     if (!strcmp(module, ".")) return true;
-    char *path = arena_strdup(vm->home, module);
-    for (char *p = path; *p; p++)
-        if (*p == '.') *p = '/';
-    return module[0] != '.' && !strcmp(in_folder(vm, vm->root, path), folder);
+    size_t n = strlen(module), all = strlen(folder);
+    if (module[0] == '.' || n > all || (n < all && folder[all - n - 1] != '/')) return false;
+    for (size_t i = 0; i < n; i++)
+        if (folder[all - n + i] != (module[i] == '.' ? '/' : module[i])) return false;
+    return true;
 }
 
 /* enough: deeper chains of `import *` are run */
@@ -274,7 +277,7 @@ static struct binding binding_of(struct vm *vm, const struct code *c, const char
         if (!file || !enough) return (struct binding){.count = 2};
         struct binding own = binding_of(vm, code_at(vm, file, NULL), below, name, enough - 1);
         bool back = own.module && !strcmp(below, folder) && !strcmp(own.original, name) &&
-                    names_package(vm, folder, own.module);
+                    names_package(folder, own.module);
         if (!own.count || back) continue;
         b = (struct binding){b.count + 1, module, name};
     }

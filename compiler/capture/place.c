@@ -62,7 +62,7 @@ void stamp_attribute(struct vm *vm, struct py *v, const struct place *base, cons
     if (!vm->tracing || !place_is_known(base) || v->source) return;
     /* The list inside a container of modules stands for the container. */
     const char *path = arena_printf(vm->arena, "%s.%s", base->path, name);
-    const char *text = !strcmp(name, "_items") ? base->text
+    const char *text = !strcmp(name, "_ws_items") ? base->text
                        : base->text == base->path
                            ? path
                            : arena_printf(vm->arena, "%s.%s", base->text, name);

@@ -80,6 +80,8 @@
     FILE(torch_profiler, "torch_profiler.py")                                                      \
     FILE(scipy_linalg, "scipy_linalg.py")                                                          \
     FILE(scipy_signal, "scipy_signal.py")                                                          \
+    FILE(scipy_stats, "scipy_stats.py")                                                            \
+    FILE(pickle, "pickle.py")                                                                      \
     FILE(einops, "einops.py")                                                                      \
     FILE(einops_torch, "einops_torch.py")                                                          \
     FILE(torch_fft, "torch_fft.py")                                                                \
@@ -89,6 +91,7 @@
     FILE(torch_batched, "torch_batched.py")                                                        \
     FILE(torch_c_nn, "torch_c_nn.py")                                                              \
     FILE(torch_ops, "torch_ops.py")                                                                \
+    FILE(torch_library, "torch_library.py")                                                        \
     FILE(torch_pytree, "torch_pytree.py")                                                          \
     FILE(timm_layers, "timm_layers.py")                                                            \
     FILE(version, "version.py")                                                                    \
@@ -235,6 +238,13 @@ const char *prelude_text(const char *module) {
                               "def __getattr__(name):\n"
                               "    return getattr(torch.special, name[8:])\n"},
         {"torch._aten", ws_prelude_torch_aten},
+        {"torch.library", ws_prelude_torch_library},
+        {"torch.ops", "def __getattr__(name):\n"
+                      "    from torch.library import _namespace\n"
+                      "    found = None if name[:2] == '__' else _namespace(name)\n"
+                      "    if found is None:\n"
+                      "        raise AttributeError(name)\n"
+                      "    return found\n"},
         {"torch.ops.aten", ws_prelude_torch_ops},
         {"torch.ops.prims", "import torch\n"
                             "from torch.ops.aten import Operator\n"
@@ -346,7 +356,8 @@ const char *prelude_text(const char *module) {
                 "    pass\n"
                 "def abstractmethod(function):\n"
                 "    return function\n"},
-        {"warnings", "def warn(*args, **kwargs):\n"
+        {"warnings", "filters = []\n"
+                     "def warn(*args, **kwargs):\n"
                      "    pass\n"
                      "filterwarnings = simplefilter = warn\n"
                      "class catch_warnings:\n"
@@ -399,6 +410,8 @@ const char *prelude_text(const char *module) {
                       "interface = script_method = _overload = _overload_method = script\n"
                       "def annotate(the_type, the_value):\n"
                       "    return the_value\n"
+                      "class TracerWarning(Warning):\n"
+                      "    pass\n"
                       "def is_scripting():\n"
                       "    return False\n"
                       "is_tracing = is_scripting\n"
@@ -417,7 +430,8 @@ const char *prelude_text(const char *module) {
                       "    return later.of(__name__, name)\n"},
         {"torch.version", "import torch\n"
                           "__version__ = torch.__version__\n"
-                          "cuda = hip = xpu = git_version = None\n"
+                          "cuda = '12.8'\n"
+                          "hip = xpu = git_version = None\n"
                           "debug = False\n"},
         {"torch.serialization", "from torch import load, save\n"
                                 "from contextlib import nullcontext\n"
@@ -486,16 +500,19 @@ const char *prelude_text(const char *module) {
                               "def __getattr__(name):\n"
                               "    import later\n"
                               "    return later.of(__name__, name)\n"},
-        {"scipy", "from scipy import linalg, optimize, signal, special\n"},
+        {"scipy", "from scipy import linalg, optimize, signal, special, stats\n"},
         {"scipy.linalg", ws_prelude_scipy_linalg},
         {"scipy.optimize", ws_prelude_scipy_optimize},
         {"scipy.signal", ws_prelude_scipy_signal},
         {"scipy.special", ws_prelude_scipy_special},
+        {"scipy.stats", ws_prelude_scipy_stats},
+        {"pickle", ws_prelude_pickle},
         {"torch.profiler", ws_prelude_torch_profiler},
         {"torch.autograd.profiler", "from torch.profiler import *\n"
                                     "from torch.profiler import __getattr__\n"},
         {"packaging", ""},
         {"packaging.version", ws_prelude_version},
+        {"pkg_resources", "from packaging.version import parse as parse_version, LooseVersion\n"},
         {"distutils", ""},
         {"distutils.version", ws_prelude_version},
         {"builtins",
@@ -529,16 +546,14 @@ const char *prelude_text(const char *module) {
                                             "        return Constraint(*bounds)\n"
                                             "def __getattr__(name):\n"
                                             "    return Constraint()\n"},
-        {"importlib", "from _warpsmith import module_named\n"
+        {"importlib", "from _warpsmith import module_named, module_absent\n"
                       "def import_module(name, package=None):\n"
                       "    dots = len(name) - len(name.lstrip('.'))\n"
                       "    if dots:\n"
                       "        parts = package.split('.')\n"
                       "        name = '.'.join([*parts[:len(parts) - dots + 1], name[dots:]])\n"
                       "    found = module_named(name)\n"
-                      "    if found is None:\n"
-                      "        raise ModuleNotFoundError(f\"No module named '{name}'\")\n"
-                      "    return found\n"
+                      "    return module_absent(name) if found is None else found\n"
                       "def invalidate_caches():\n"
                       "    pass\n"},
         {"importlib.util", "from _warpsmith import module_named\n"

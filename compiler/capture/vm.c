@@ -353,13 +353,23 @@ static void no_module(struct vm *vm, const char *name) {
              name);
 }
 
+/* One that the program made, types.ModuleType('x'), and put into sys.modules. */
+static struct module *made_module(struct vm *vm, const char *name) {
+    struct py all, m;
+    struct module *sys = module_import(vm, "sys");
+    if (!dict_gets(sys->dict, "modules", &all) || all.kind != PY_DICT) return NULL;
+    if (!dict_gets(all.dict, name, &m) || m.kind != PY_MODULE) return NULL;
+    return m.module->prelude || m.module->folder ? NULL : m.module;
+}
+
 /* Ours come before a neighbour of their name, unless they are parts of somebody else's package, of
  * which the whole may lie here. */
 static struct module *find_module(struct vm *vm, const struct module *from, const char *name) {
     static const char *const foreign[] = {"einops",    "timm",     "tqdm",
                                           "packaging", "beartype", "typeguard"};
-    struct module *m = NULL;
+    struct module *m = from->prelude ? NULL : made_module(vm, name);
     bool ours = name[0] != '.';
+    if (m) return m;
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         ours &= strncmp(name, foreign[i], strlen(foreign[i])) != 0;
     if (ours || from->prelude) m = module_import(vm, name);
@@ -399,6 +409,12 @@ static struct py import_name(struct vm *vm, const char *name, bool leaf) {
         if (!m) m = module_missing(vm, first);
     }
     return py_pointer(PY_MODULE, m);
+}
+
+/* What import_module() has of one that is not there: the same. */
+NATIVE(python_module_absent) {
+    if (vm_may_be_caught(vm)) no_module(vm, v[0].s);
+    return py_pointer(PY_MODULE, module_missing(vm, v[0].s));
 }
 
 static struct py import_from(struct vm *vm, struct py m, const char *name) {

@@ -87,6 +87,8 @@ struct vm {
     const struct capture_options *options;
     const struct source *file;
     const char *root;      /* the folder in which its absolute imports look */
+    bool whole_packages;   /* __init__.py runs before the parts, not when a name is asked for */
+    bool passed_package;   /* one did not run so */
     struct map file_codes; /* of files beside it, by path */
     struct frame *frame;
     jmp_buf *escape;  /* where an error goes */
@@ -200,6 +202,8 @@ struct py vm_call(struct vm *vm, struct py f, const struct args *a);
 struct py vm_call0(struct vm *vm, struct py f);
 struct py vm_call1(struct vm *vm, struct py f, struct py x);
 struct py vm_build_class(struct vm *vm, const struct args *a);
+struct py vm_make_class(struct vm *vm, const char *name, const struct dict *namespace,
+                        const struct args *a);
 /* x.name(y...) where the class of x has such a method; false if it has none. */
 struct py instance_new(struct vm *vm, struct class *c, const struct args *a); /* before __init__ */
 bool vm_call_special(struct vm *vm, struct py x, const char *name, const struct py *y, uint32_t n,

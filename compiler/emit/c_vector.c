@@ -309,10 +309,15 @@ static const char *choice_text(struct emitter *w, value_id which, const char *a,
 
 /* Sizes that are known only when the kernel runs are wider than an index. */
 static bool uses_sizes(struct emitter *w, ex e) {
-    ex zero = ex_const(w->k->ex, 0);
-    for (int a = 0; a < AXIS_COUNT; a++)
-        if (w->k->axis[a] != EX_NONE) e = ex_subst(w->k->ex, e, &w->k->axis[a], &zero, 1);
-    return !ex_is_const(w->k->ex, e, NULL);
+    enum { ENOUGH = 16 };
+    ex symbols[ENOUGH];
+    int n = ex_symbols(w->k->ex, e, symbols, ENOUGH);
+    bool any = n >= ENOUGH;
+    for (int i = 0; i < n && !any; i++) {
+        any = true;
+        for (int a = 0; a < AXIS_COUNT; a++) any &= w->k->axis[a] != symbols[i];
+    }
+    return any;
 }
 
 /* A condition on the axis, for all lanes at once: each comparison between two numbers that grow

@@ -18,7 +18,7 @@ check() { # FILE MODE
     fi
 }
 for module in tests/modules/*.py; do check "$module" fwd; done
-for name in layernorm_by_hand focal_loss squeeze_excite cancelled_mean pooled_gate normed_weights convnet separable_conv causal_conv rnn_aligned own_gradients gradient_penalty timm_block conv_mixer functional captured_graph known_shapes complex_numbers complex_functions complex_parts public_names public_idioms public_files public_calls known_lengths; do check tests/modules/$name.py train; done
+for name in layernorm_by_hand focal_loss squeeze_excite cancelled_mean pooled_gate normed_weights convnet separable_conv causal_conv rnn_aligned own_gradients gradient_penalty timm_block conv_mixer functional captured_graph known_shapes complex_numbers complex_functions complex_parts own_names own_operators public_names public_idioms public_files public_calls known_lengths; do check tests/modules/$name.py train; done
 
 # A file in a package that names the files beside it without the package, as Python finds those beside a script.
 mkdir "$TMP/package"
@@ -39,5 +39,16 @@ printf 'import sizes\n\nunused = 0\n\n\ndef scale(x):\n    return x * sizes.SCAL
 printf 'SCALE = 3\n' >"$TMP/repo/core/sizes.py"
 printf 'import os, sys\nsys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "core"))\nimport torch\nfrom nets import blocks\n\n\ndef forward(x):\n    return blocks.scale(x)\n\n\ndef get_inputs():\n    return [torch.randn(8)]\n' >"$TMP/repo/user.py"
 check "$TMP/repo/user.py" fwd
+
+# A table that parts of a package enter themselves into, as __init__.py has them imported; a part that has from the package what
+# this has from another part by `import *`.
+mkdir -p "$TMP/lists/nets"
+printf 'from .table import *\nfrom . import scaled\nfrom .twice import *\nBoth = Twice\n' >"$TMP/lists/nets/__init__.py"
+printf 'made = {}\n\n\ndef enter(f):\n    made[f.__name__] = f\n    return f\n' >"$TMP/lists/nets/table.py"
+printf 'from nets import enter\n\n\n@enter\ndef scale(x):\n    return x * 3\n' >"$TMP/lists/nets/scaled.py"
+printf 'from nets import enter\n\n\nclass Twice:\n    def __call__(self, x):\n        return x * 2\n' >"$TMP/lists/nets/twice.py"
+mkdir "$TMP/drivers"
+printf 'import sys\nsys.path.insert(0, "%s/lists")\nimport torch\nfrom nets.twice import Twice\nfrom nets.table import made\n\n\ndef forward(x):\n    return Twice()(made["scale"](x))\n\n\ndef get_inputs():\n    return [torch.randn(8)]\n' "$TMP" >"$TMP/drivers/user.py"
+check "$TMP/drivers/user.py" fwd
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

@@ -105,3 +105,16 @@ compiled = torch.compile(of_float)
 for n in (0.5, 2.5, 3.5):
     for a, b in zip(compiled(torch.arange(3.0), n), of_float(torch.arange(3.0), n)):
         assert a.dtype == b.dtype and torch.allclose(a.double(), b.double(), equal_nan=True), (n, a, b)
+
+
+# -- a mask of which the one side is a product of a size that is known later, along rows that follow each other in memory
+
+def padded_rows(x, p, total):
+    length = (total // p + 1) * p
+    out = torch.cat([x, torch.zeros([2, length - total, 16])], dim=1)
+    return out.reshape(2, length // p, p, 16).permute(0, 3, 1, 2).contiguous()
+
+
+compiled, x = torch.compile(padded_rows), torch.randn(2, 16, 36).transpose(1, 2)
+for p in (5, 7, 8, 11):
+    assert torch.equal(compiled(x, p, 36), padded_rows(x, p, 36)), p

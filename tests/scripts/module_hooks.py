@@ -110,3 +110,22 @@ for wrong in (3, int):
         m[0].__class__ = wrong
     except TypeError as error:
         print(error)
+
+
+# -- hooks belong to the call: forward() that is called by its name has none, and one that is put there later has them
+
+plain = nn.Linear(2, 2)
+plain.register_forward_hook(lambda module, args, out: print('called') or out * 0)
+print(plain.forward(torch.ones(1, 2)).abs().sum().item() > 0, plain(torch.ones(1, 2)).abs().sum().item())
+plain.forward = lambda x: x + 1
+print(plain(torch.ones(1, 2)).tolist())
+
+
+class Doubled(nn.Linear):
+    def __call__(self, x):
+        return super().__call__(x) * 0 + 2
+
+
+double = Doubled(2, 2)
+double.register_forward_pre_hook(lambda module, args: print('before'))
+print(double(torch.ones(1, 2)).tolist())

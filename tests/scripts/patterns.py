@@ -20,3 +20,15 @@ try:
     re.compile('(a')
 except re.error as error:
     print(error)
+
+# -- spread out, with comments
+VERSION = re.compile(r"""
+  ^ (?P<major>0|[1-9]\d*) \.   # the first
+  (?P<minor> 0 | [1-9] \d * )  [ #]? \# ? \  ?
+  (?: - (?P<pre> [a-z]+ ) ) ?
+  $""", re.VERBOSE)
+for text in ('1.2', '1.20 -rc', '1.2  -rc', '1.2#', '01.2', '1.2# -a', '1.2 '):
+    m = VERSION.match(text)
+    print(text, m and m.groupdict())
+print(re.findall(r'(?x) a b | c \s d  # what', 'ab c d abc'), VERSION.flags, re.compile('a', re.I).flags)
+print(re.sub(r'a # b', 'x', 'a # b a', flags=re.X))

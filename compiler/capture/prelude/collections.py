@@ -148,92 +148,92 @@ class OrderedDict(dict):
 
 class deque:
     def __init__(self, items=(), maxlen=None):
-        self._items, self.maxlen = [], maxlen
+        self._ws_items, self.maxlen = [], maxlen
         self.extend(items)
 
     def append(self, item):
-        self._items.append(item)
-        if self.maxlen is not None and len(self._items) > self.maxlen:
-            self._items.pop(0)
+        self._ws_items.append(item)
+        if self.maxlen is not None and len(self._ws_items) > self.maxlen:
+            self._ws_items.pop(0)
 
     def appendleft(self, item):
-        self._items.insert(0, item)
-        if self.maxlen is not None and len(self._items) > self.maxlen:
-            self._items.pop()
+        self._ws_items.insert(0, item)
+        if self.maxlen is not None and len(self._ws_items) > self.maxlen:
+            self._ws_items.pop()
 
     def extend(self, items):
         for item in items:
             self.append(item)
 
     def pop(self):
-        return self._items.pop()
+        return self._ws_items.pop()
 
     def popleft(self):
-        return self._items.pop(0)
+        return self._ws_items.pop(0)
 
     def __getitem__(self, i):
-        return self._items[i]
+        return self._ws_items[i]
 
     def __len__(self):
-        return len(self._items)
+        return len(self._ws_items)
 
     def __iter__(self):
-        return iter(self._items)
+        return iter(self._ws_items)
 
     def extendleft(self, items):
         for item in items:
             self.appendleft(item)
 
     def rotate(self, n=1):
-        if self._items:
-            n %= len(self._items)
-            self._items[:] = self._items[len(self._items) - n:] + self._items[:len(self._items) - n]
+        if self._ws_items:
+            n %= len(self._ws_items)
+            self._ws_items[:] = self._ws_items[len(self._ws_items) - n:] + self._ws_items[:len(self._ws_items) - n]
 
     def clear(self):
-        self._items.clear()
+        self._ws_items.clear()
 
     def count(self, item):
-        return self._items.count(item)
+        return self._ws_items.count(item)
 
     def index(self, item, *bounds):
-        return self._items.index(item, *bounds)
+        return self._ws_items.index(item, *bounds)
 
     def insert(self, i, item):
-        if self.maxlen is not None and len(self._items) >= self.maxlen:
+        if self.maxlen is not None and len(self._ws_items) >= self.maxlen:
             raise IndexError('deque already at its maximum size')
-        self._items.insert(i, item)
+        self._ws_items.insert(i, item)
 
     def remove(self, item):
-        self._items.remove(item)
+        self._ws_items.remove(item)
 
     def reverse(self):
-        self._items.reverse()
+        self._ws_items.reverse()
 
     def copy(self):
-        return deque(self._items, self.maxlen)
+        return deque(self._ws_items, self.maxlen)
 
     def __iadd__(self, items):
         self.extend(items)
         return self
 
     def __add__(self, other):
-        return deque(self._items + list(other), self.maxlen)
+        return deque(self._ws_items + list(other), self.maxlen)
 
     def __delitem__(self, i):
-        del self._items[i]
+        del self._ws_items[i]
 
     def __setitem__(self, i, value):
-        self._items[i] = value
+        self._ws_items[i] = value
 
     def __contains__(self, item):
-        return item in self._items
+        return item in self._ws_items
 
     def __reversed__(self):
-        return iter(self._items[::-1])
+        return iter(self._ws_items[::-1])
 
     def __eq__(self, other):
-        return isinstance(other, deque) and self._items == other._items
+        return isinstance(other, deque) and self._ws_items == other._ws_items
 
     def __repr__(self):
         bound = '' if self.maxlen is None else f', maxlen={self.maxlen}'
-        return f'deque({self._items!r}{bound})'
+        return f'deque({self._ws_items!r}{bound})'

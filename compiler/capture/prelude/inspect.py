@@ -1,5 +1,7 @@
 """inspect: what a function takes, and what a value is."""
-from _warpsmith import parameters, refuse
+import later
+import sys
+from _warpsmith import parameters, source_of
 
 
 class Parameter:
@@ -39,6 +41,25 @@ def isclass(obj):
     return isinstance(obj, type)
 
 
+def getsource(object):
+    """The text of a module; of a function or class what stands further in than its first line, and that."""
+    text, line = source_of(object)
+    if not line:
+        return text
+    lines = text.splitlines(True)[line - 1:]
+    margin = len(lines[0]) - len(lines[0].lstrip())
+    end = 1
+    while end < len(lines) and (not lines[end].strip() or lines[end][:margin + 1].strip() in ('', ')', ']', '}')):
+        end += 1
+    while not lines[end - 1].strip():
+        end -= 1
+    return ''.join(lines[:end])
+
+
+def getmodule(object):
+    return sys.modules.get(object.__module__)
+
+
 def getmro(cls):
     return cls.__mro__
 
@@ -54,4 +75,4 @@ def ismethod(obj):
 def __getattr__(name):
     if name[:2] == '__':
         raise AttributeError(name)
-    refuse(f'inspect.{name} is not supported')
+    return later.of(__name__, name)

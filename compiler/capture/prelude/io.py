@@ -3,6 +3,39 @@ from os import fspath
 from _warpsmith import read_file, refuse, write_file
 
 
+class BytesIO:
+    """Memory that pickle.dump() writes to; of bytes there is none."""
+
+    def __init__(self, initial_bytes=None):
+        if initial_bytes is not None:
+            refuse('io.BytesIO() of bytes is not supported')
+        self._parts, self._place = [], 0
+
+    def write(self, part):
+        self._parts[self._place:] = [part]
+        self._place += 1
+
+    def read(self, size=-1):
+        if self._place == len(self._parts) or size is not None and size >= 0:
+            refuse('io.BytesIO.read() is not supported; pickle.load() is')
+        self._place += 1
+        return self._parts[self._place - 1]
+
+    def seek(self, offset, whence=0):
+        if offset or whence not in (0, 2):
+            refuse('io.BytesIO.seek() is not supported but to the start and the end')
+        self._place = len(self._parts) if whence else 0
+
+    def close(self):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        pass
+
+
 class StringIO:
     def __init__(self, text=''):
         self._text, self._at = text, 0

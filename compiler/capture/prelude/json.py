@@ -8,7 +8,7 @@ def _string(s):
     return '"' + ''.join([_escapes.get(c, c) for c in s]) + '"'
 
 
-def _items(open, close, items, indent, depth, comma):
+def _ws_items(open, close, items, indent, depth, comma):
     if not items:
         return open + close
     if indent is None:
@@ -29,9 +29,9 @@ def _text(x, indent, depth, options):
         keys = sorted(x) if sort_keys else list(x)
         items = [_string(key if isinstance(key, str) else _text(key, None, 0, options)) + separators[1]
                  + _text(x[key], indent, depth + 1, options) for key in keys]
-        return _items('{', '}', items, indent, depth, separators[0])
+        return _ws_items('{', '}', items, indent, depth, separators[0])
     if isinstance(x, (list, tuple)):
-        return _items('[', ']', [_text(item, indent, depth + 1, options) for item in x], indent, depth, separators[0])
+        return _ws_items('[', ']', [_text(item, indent, depth + 1, options) for item in x], indent, depth, separators[0])
     if default is not None:
         return _text(default(x), indent, depth, options)
     raise TypeError(f'Object of type {type(x).__name__} is not JSON serializable')

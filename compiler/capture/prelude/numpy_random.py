@@ -1,4 +1,5 @@
 """numpy.random: the numbers of numpy's functions and of its RandomState, by MT19937 as module random has it."""
+import later
 from math import exp, log, sqrt
 import numpy
 import torch
@@ -188,4 +189,4 @@ randint, shuffle, permutation, choice = _shared.randint, _shared.shuffle, _share
 def __getattr__(name):
     if name[:2] == '__':
         raise AttributeError(name)
-    refuse(f'numpy.random.{name} is not supported')
+    return later.of(__name__, name)

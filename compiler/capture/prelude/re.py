@@ -2,7 +2,7 @@
 
     a(b|c)*     char a; 1: split 2 9; mark 0; save 2; split 5 7; 5: char b; jmp 8; 7: char c; 8: save 3; moved 0; jmp 1; 9: match
 
-What is not there (looking behind, verbose patterns, conditions) is refused."""
+What is not there (looking behind, conditions) is refused."""
 from _warpsmith import refuse
 
 A = ASCII = 256
@@ -32,8 +32,8 @@ _CLASSES = {'d': lambda c: c in _DIGITS, 's': lambda c: c in _SPACES, 'w': _is_w
 
 
 class _Reader:
-    def __init__(self, text):
-        self.text, self.at, self.groups, self.names, self.flags = text, 0, 0, {}, 0
+    def __init__(self, text, flags):
+        self.text, self.at, self.groups, self.names, self.flags = text, 0, 0, {}, flags
 
     def peek(self, n=1):
         return self.text[self.at:self.at + n]
@@ -63,15 +63,25 @@ class _Reader:
             ways.append(self.row())
         return ways[0] if len(ways) == 1 else ('either', ways)
 
+    def pass_spaces(self):
+        """In a verbose pattern what says nothing stands between the parts: spaces and comments."""
+        while self.flags & X and self.peek() and self.peek() in _SPACES + '#':
+            if self.next() == '#':
+                end = self.text.find('\n', self.at)
+                self.at = end + 1 if end >= 0 else len(self.text)
+
     def row(self):
         parts = []
+        self.pass_spaces()
         while self.peek() not in ('', '|', ')'):
             parts.append(self.repeated())
+            self.pass_spaces()
         return ('row', [p for p in parts if p is not None])
 
     def repeated(self):
         part = self.single()
         while True:
+            self.pass_spaces()
             bounds = self.bounds()
             if bounds is None:
                 return part
@@ -166,9 +176,9 @@ class _Reader:
             kind = 'not ahead'
         elif not self.take(':'):
             letters = self.until(')')
-            if not letters or any([c not in 'aimsu' for c in letters]):
+            if not letters or any([c not in 'aimsux' for c in letters]):
                 refuse(f're: (?{letters}...) is not supported')
-            self.flags |= sum([{'a': A, 'i': I, 'm': M, 's': S, 'u': U}[c] for c in letters])
+            self.flags |= sum([{'a': A, 'i': I, 'm': M, 's': S, 'u': U, 'x': X}[c] for c in letters])
             return None
         inside = self.either()
         if not self.take(')'):
@@ -369,13 +379,11 @@ def _filled(template, match):
 
 class Pattern:
     def __init__(self, text, flags):
-        reader = _Reader(text)
+        reader = _Reader(text, flags)
         tree = reader.either()
         if reader.at < len(text):
             raise error(f'unbalanced parenthesis at position {reader.at}')
-        self.pattern, self.flags, self.groups, self.groupindex = text, flags | reader.flags | U, reader.groups, reader.names
-        if flags & X:
-            refuse('re.VERBOSE is not supported')
+        self.pattern, self.flags, self.groups, self.groupindex = text, reader.flags | U, reader.groups, reader.names
         self._program, marks = [], []
         _emit(tree, self._program, marks)
         self._program.append(('match',))

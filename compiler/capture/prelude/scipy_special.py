@@ -3,10 +3,18 @@ import math
 import torch
 from numpy.linalg import _of_arrays
 
+
+
+def _of_values(function):
+    """Of arrays, and of numbers."""
+    run = _of_arrays(function)
+    return lambda x, *args: float(run([float(x)], *args)[0]) if isinstance(x, (int, float)) else run(x, *args)
+
+
 _s = torch.special
-expit, logit, erf, erfc, erfinv = [_of_arrays(f) for f in (_s.expit, _s.logit, _s.erf, _s.erfc, _s.erfinv)]
-gammaln, digamma, psi, ndtr, ndtri = [_of_arrays(f) for f in (_s.gammaln, _s.digamma, _s.digamma, _s.ndtr, _s.ndtri)]
-i0, i1, j0, j1, xlogy = [_of_arrays(f) for f in (_s.i0, _s.i1, _s.bessel_j0, _s.bessel_j1, _s.xlogy)]
+expit, logit, erf, erfc, erfinv = [_of_values(f) for f in (_s.expit, _s.logit, _s.erf, _s.erfc, _s.erfinv)]
+gammaln, digamma, psi, ndtr, ndtri = [_of_values(f) for f in (_s.gammaln, _s.digamma, _s.digamma, _s.ndtr, _s.ndtri)]
+i0, i1, j0, j1, xlogy = [_of_values(f) for f in (_s.i0, _s.i1, _s.bessel_j0, _s.bessel_j1, _s.xlogy)]
 softmax = _of_arrays(lambda x, axis=None: torch.softmax(x.reshape(-1) if axis is None else x, -1 if axis is None else axis).reshape(x.shape))
 log_softmax = _of_arrays(lambda x, axis=None: torch.log_softmax(x.reshape(-1) if axis is None else x, -1 if axis is None else axis).reshape(x.shape))
 

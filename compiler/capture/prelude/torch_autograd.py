@@ -78,71 +78,73 @@ class FunctionCtx:
         pass
 
 
+# What Function.apply() does: functions, as a program may have methods of any name beside forward().
+
+def _run_forward(cls, ctx, args):
+    before = set_grad_mode(False)
+    try:
+        if not hasattr(cls, 'setup_context'):
+            return cls.forward(ctx, *args)
+        out = cls.forward(*args)
+        cls.setup_context(ctx, args, out)
+        return out
+    finally:
+        set_grad_mode(before)
+
+
+def _run_backward(cls, ctx, grads, n):
+    found = _list(cls.backward(ctx, *grads))
+    if len(found) < n or any([g is not None for g in found[n:]]):
+        raise RuntimeError(f'function {cls.__name__}Backward returned an incorrect number of gradients '
+                           f'(expected {n}, got {len(found)})')
+    return found
+
+
+def _captured(cls, args):
+    """In the graph of a workload: backward() is captured behind forward(), as what it makes of a tangent for each output;
+    where the workload is differentiated, it is made of the gradient instead."""
+    ctx = FunctionCtx()
+    ctx.needs_input_grad = tuple([isinstance(x, torch.Tensor) and (x.requires_grad or carries_gradient(x)) for x in args])
+    out = _run_forward(cls, ctx, args)
+    if not (torch.is_grad_enabled() and any(ctx.needs_input_grad)):
+        return out
+    flat = [id(x) for x in getattr(ctx, '_flat', ())]
+    outs = _list(out)
+    before = set_grad_mode(False)
+    try:
+        made = [o if not isinstance(o, torch.Tensor) or id(o) in flat or not o.is_floating_point()
+                else _with_gradient(cls, ctx, args, outs, i) for i, o in enumerate(outs)]
+    finally:
+        set_grad_mode(before)
+    return tuple(made) if isinstance(out, (list, tuple)) else made[0]
+
+
+def _with_gradient(cls, ctx, args, outs, i):
+    tangent = _tangent(outs[i].shape, _tangents_made[0], outs[i].dtype)
+    _tangents_made[0] += 1
+    grads = [tangent if k == i else torch.zeros_like(o) if isinstance(o, torch.Tensor) else None for k, o in enumerate(outs)]
+    found = _run_backward(cls, ctx, grads, len(args))
+    given = [(x, g) for x, g, needed in zip(args, found, ctx.needs_input_grad) if needed and g is not None]
+    before = set_grad_mode(True)
+    try:
+        return _give_gradient(outs[i], tangent, [x for x, g in given], [g for x, g in given]) if given else outs[i]
+    finally:
+        set_grad_mode(before)
+
+
 class Function:
     """apply() runs forward() without a tape, and records backward() as what computes the gradients."""
 
     @classmethod
-    def _forward(cls, ctx, args):
-        before = set_grad_mode(False)
-        try:
-            if not hasattr(cls, 'setup_context'):
-                return cls.forward(ctx, *args)
-            out = cls.forward(*args)
-            cls.setup_context(ctx, args, out)
-            return out
-        finally:
-            set_grad_mode(before)
-
-    @classmethod
-    def _backward(cls, ctx, grads, n):
-        found = _list(cls.backward(ctx, *grads))
-        if len(found) < n or any([g is not None for g in found[n:]]):
-            raise RuntimeError(f'function {cls.__name__}Backward returned an incorrect number of gradients '
-                               f'(expected {n}, got {len(found)})')
-        return found
-
-    @classmethod
-    def _captured(cls, args):
-        """In the graph of a workload: backward() is captured behind forward(), as what it makes of a tangent for each output;
-        where the workload is differentiated, it is made of the gradient instead."""
-        ctx = FunctionCtx()
-        ctx.needs_input_grad = tuple([isinstance(x, torch.Tensor) and (x.requires_grad or carries_gradient(x)) for x in args])
-        out = cls._forward(ctx, args)
-        if not (torch.is_grad_enabled() and any(ctx.needs_input_grad)):
-            return out
-        flat = [id(x) for x in getattr(ctx, '_flat', ())]
-        outs = _list(out)
-        before = set_grad_mode(False)
-        try:
-            made = [o if not isinstance(o, torch.Tensor) or id(o) in flat or not o.is_floating_point()
-                    else cls._with_gradient(ctx, args, outs, i) for i, o in enumerate(outs)]
-        finally:
-            set_grad_mode(before)
-        return tuple(made) if isinstance(out, (list, tuple)) else made[0]
-
-    @classmethod
-    def _with_gradient(cls, ctx, args, outs, i):
-        tangent = _tangent(outs[i].shape, _tangents_made[0], outs[i].dtype)
-        _tangents_made[0] += 1
-        grads = [tangent if k == i else torch.zeros_like(o) if isinstance(o, torch.Tensor) else None for k, o in enumerate(outs)]
-        found = cls._backward(ctx, grads, len(args))
-        given = [(x, g) for x, g, needed in zip(args, found, ctx.needs_input_grad) if needed and g is not None]
-        before = set_grad_mode(True)
-        try:
-            return _give_gradient(outs[i], tangent, [x for x, g in given], [g for x, g in given]) if given else outs[i]
-        finally:
-            set_grad_mode(before)
-
-    @classmethod
     def apply(cls, *args):
         if not is_script():
-            return cls._captured(args)
+            return _captured(cls, args)
         ctx = FunctionCtx()
         ctx.needs_input_grad = tuple([isinstance(x, torch.Tensor) and x.requires_grad for x in args])
         needed = torch.is_grad_enabled() and any(ctx.needs_input_grad)
         if needed:
             need_values()
-        out = cls._forward(ctx, args)
+        out = _run_forward(cls, ctx, args)
         if not needed:
             return out
         flat = [id(x) for x in getattr(ctx, '_flat', ())]
@@ -154,7 +156,7 @@ class Function:
             all_grads, given = [], iter(grads)
             for o in outs:
                 all_grads.append(next(given) if isinstance(o, torch.Tensor) else None)
-            found = cls._backward(ctx, all_grads, len(args))
+            found = _run_backward(cls, ctx, all_grads, len(args))
             return [found[i] for i in inputs]
         record(cls.__name__ + 'Backward', gradients, [args[i] for i in inputs], tensors)
         for o in tensors:

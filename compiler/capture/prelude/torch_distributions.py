@@ -17,33 +17,33 @@ def _broadcast(*values):
 class Distribution:
     has_rsample = False
     has_enumerate_support = False
-    _validates = True
+    _ws_validates = True
 
     def __init__(self, batch_shape=(), event_shape=(), validate_args=None):
         self._batch_shape, self._event_shape = torch.Size(batch_shape), torch.Size(event_shape)
-        self._validates = Distribution._validates if validate_args is None else validate_args
+        self._ws_validates = Distribution._ws_validates if validate_args is None else validate_args
 
     @staticmethod
     def set_default_validate_args(value):
-        Distribution._validates = value
+        Distribution._ws_validates = value
 
     batch_shape = property(lambda self: self._batch_shape)
     event_shape = property(lambda self: self._event_shape)
     stddev = property(lambda self: self.variance.sqrt())
 
-    def _need(self, name, holds):
+    def _ws_need(self, name, holds):
         """Of a parameter, that each element is as it should be."""
         x = getattr(self, name)
-        if self._validates and computes() and not holds(x.detach()).all():
+        if self._ws_validates and computes() and not holds(x.detach()).all():
             raise ValueError(f'Expected parameter {name} ({type(x).__name__} of shape {tuple(x.shape)}) of distribution '
                              f'{self!r} to satisfy its constraint, but found invalid values:\n{x}')
 
-    def _need_value(self, value, holds):
-        if self._validates and computes() and not holds(value.detach()).all():
+    def _ws_need_value(self, value, holds):
+        if self._ws_validates and computes() and not holds(value.detach()).all():
             raise ValueError(f'Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within '
                              f'the support of the distribution {self!r}, but found invalid values:\n{value}')
 
-    def _shape(self, sample_shape):
+    def _ws_shape(self, sample_shape):
         return torch.Size(tuple(sample_shape) + tuple(self._batch_shape) + tuple(self._event_shape))
 
     def sample(self, sample_shape=()):
@@ -87,14 +87,14 @@ class Normal(Distribution):
     def __init__(self, loc, scale, validate_args=None):
         self.loc, self.scale = _broadcast(loc, scale)
         super().__init__(self.loc.shape, (), validate_args)
-        self._need('loc', _unbounded)
-        self._need('scale', _positive)
+        self._ws_need('loc', _unbounded)
+        self._ws_need('scale', _positive)
 
     def rsample(self, sample_shape=()):
-        return self.loc + torch.randn(self._shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device) * self.scale
+        return self.loc + torch.randn(self._ws_shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device) * self.scale
 
     def log_prob(self, value):
-        self._need_value(value, _unbounded)
+        self._ws_need_value(value, _unbounded)
         return -((value - self.loc) ** 2) / (2 * self.scale ** 2) - self.scale.log() - math.log(math.sqrt(2 * math.pi))
 
     def entropy(self):
@@ -104,7 +104,7 @@ class Normal(Distribution):
         return 0.5 * (1 + torch.erf((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)))
 
     def expand(self, batch_shape):
-        return Normal(self.loc.expand(batch_shape), self.scale.expand(batch_shape), self._validates)
+        return Normal(self.loc.expand(batch_shape), self.scale.expand(batch_shape), self._ws_validates)
 
 
 class Laplace(Distribution):
@@ -116,10 +116,10 @@ class Laplace(Distribution):
     def __init__(self, loc, scale, validate_args=None):
         self.loc, self.scale = _broadcast(loc, scale)
         super().__init__(self.loc.shape, (), validate_args)
-        self._need('scale', _positive)
+        self._ws_need('scale', _positive)
 
     def rsample(self, sample_shape=()):
-        u = torch.rand(self._shape(sample_shape), dtype=torch.float64).to(self.loc.device) - 0.5
+        u = torch.rand(self._ws_shape(sample_shape), dtype=torch.float64).to(self.loc.device) - 0.5
         return self.loc - self.scale * (u.sign() * torch.log1p(-2 * u.abs())).to(self.loc.dtype)
 
     def log_prob(self, value):
@@ -138,14 +138,14 @@ class Exponential(Distribution):
     def __init__(self, rate, validate_args=None):
         self.rate, = _broadcast(rate)
         super().__init__(self.rate.shape, (), validate_args)
-        self._need('rate', _positive)
+        self._ws_need('rate', _positive)
 
     def rsample(self, sample_shape=()):
-        u = torch.rand(self._shape(sample_shape), dtype=self.rate.dtype, device=self.rate.device)
+        u = torch.rand(self._ws_shape(sample_shape), dtype=self.rate.dtype, device=self.rate.device)
         return -torch.log1p(-u) / self.rate
 
     def log_prob(self, value):
-        self._need_value(value, lambda x: x >= 0)
+        self._ws_need_value(value, lambda x: x >= 0)
         return self.rate.log() - self.rate * value
 
     def entropy(self):
@@ -165,15 +165,15 @@ class Uniform(Distribution):
     def __init__(self, low, high, validate_args=None):
         self.low, self.high = _broadcast(low, high)
         super().__init__(self.low.shape, (), validate_args)
-        if self._validates and computes() and not (self.low < self.high).all():
+        if self._ws_validates and computes() and not (self.low < self.high).all():
             raise ValueError('Uniform is not defined when low>= high')
 
     def rsample(self, sample_shape=()):
-        u = torch.rand(self._shape(sample_shape), dtype=self.low.dtype, device=self.low.device)
+        u = torch.rand(self._ws_shape(sample_shape), dtype=self.low.dtype, device=self.low.device)
         return self.low + u * (self.high - self.low)
 
     def log_prob(self, value):
-        self._need_value(value, lambda x: (x >= self.low) & (x <= self.high))
+        self._ws_need_value(value, lambda x: (x >= self.low) & (x <= self.high))
         inside = (self.low <= value) & (self.high > value)
         return torch.log(inside.type_as(self.low)) - torch.log(self.high - self.low)
 
@@ -205,7 +205,7 @@ class _Discrete(Distribution):
         if name not in self._parameters:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         with torch.enable_grad():
-            made = self._logits_of(_inside(self.probs)) if name == 'logits' else self._probs_of(self.logits)
+            made = self._ws_logits_of(_inside(self.probs)) if name == 'logits' else self._ws_probs_of(self.logits)
         setattr(self, name, made)
         return made
 
@@ -222,20 +222,20 @@ class Bernoulli(_Discrete):
             self.logits, = _broadcast(logits)
         super().__init__((self.logits if probs is None else self.probs).shape, (), validate_args)
         if probs is not None:
-            self._need('probs', _unit)
+            self._ws_need('probs', _unit)
 
-    def _logits_of(self, probs):
+    def _ws_logits_of(self, probs):
         return torch.log(probs) - torch.log1p(-probs)
 
-    def _probs_of(self, logits):
+    def _ws_probs_of(self, logits):
         return torch.sigmoid(logits)
 
     def sample(self, sample_shape=()):
         with torch.no_grad():
-            return torch.bernoulli(self.probs.expand(self._shape(sample_shape)))
+            return torch.bernoulli(self.probs.expand(self._ws_shape(sample_shape)))
 
     def log_prob(self, value):
-        self._need_value(value, lambda x: (x == 0) | (x == 1))
+        self._ws_need_value(value, lambda x: (x == 0) | (x == 1))
         logits, value = torch.broadcast_tensors(self.logits, value)
         return -F.binary_cross_entropy_with_logits(logits, value, reduction='none')
 
@@ -255,15 +255,15 @@ class Categorical(_Discrete):
             self.logits = logits - logits.logsumexp(-1, keepdim=True)
         self._num_events = given.shape[-1]
         super().__init__(given.shape[:-1], (), validate_args)
-        self._need('logits' if probs is None else 'probs', _unbounded if probs is None else _unit)
+        self._ws_need('logits' if probs is None else 'probs', _unbounded if probs is None else _unit)
 
     param_shape = property(lambda self: self.probs.shape)
     mode = property(lambda self: self.probs.argmax(-1))
 
-    def _logits_of(self, probs):
+    def _ws_logits_of(self, probs):
         return torch.log(probs)
 
-    def _probs_of(self, logits):
+    def _ws_probs_of(self, logits):
         return F.softmax(logits, -1)
 
     def sample(self, sample_shape=()):
@@ -275,7 +275,7 @@ class Categorical(_Discrete):
             return drawn.transpose(0, 1).reshape(tuple(sample_shape) + tuple(self._batch_shape))
 
     def log_prob(self, value):
-        self._need_value(value, lambda x: (x >= 0) & (x < self._num_events))
+        self._ws_need_value(value, lambda x: (x >= 0) & (x < self._num_events))
         value, logits = torch.broadcast_tensors(value.long().unsqueeze(-1), self.logits)
         return logits.gather(-1, value[..., :1]).squeeze(-1)
 
@@ -395,7 +395,7 @@ class MultivariateNormal(Distribution):
         super().__init__(batch, (n,), validate_args)
         if scale_tril is None:
             self.covariance_matrix = covariance_matrix.expand(tuple(batch) + (n, n))
-            self._need('scale_tril', _unbounded)
+            self._ws_need('scale_tril', _unbounded)
 
     def __getattr__(self, name):
         if name == 'covariance_matrix':
@@ -407,7 +407,7 @@ class MultivariateNormal(Distribution):
         return f'MultivariateNormal(loc: {self.loc.size()}, {given}: {getattr(self, given).size()})'
 
     def rsample(self, sample_shape=()):
-        eps = torch.randn(self._shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device)
+        eps = torch.randn(self._ws_shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device)
         return self.loc + (self.scale_tril @ eps.unsqueeze(-1)).squeeze(-1)
 
     def _half_log_det(self):

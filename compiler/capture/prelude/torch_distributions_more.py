@@ -40,14 +40,14 @@ class Gamma(Distribution):
     def __init__(self, concentration, rate, validate_args=None):
         self.concentration, self.rate = _broadcast(concentration, rate)
         super().__init__(self.concentration.shape, (), validate_args)
-        self._need('concentration', _positive)
-        self._need('rate', _positive)
+        self._ws_need('concentration', _positive)
+        self._ws_need('rate', _positive)
 
     def rsample(self, sample_shape=()):
-        return _gamma_draw(self.concentration.expand(self._shape(sample_shape))) / self.rate
+        return _gamma_draw(self.concentration.expand(self._ws_shape(sample_shape))) / self.rate
 
     def log_prob(self, value):
-        self._need_value(value, lambda x: x >= 0)
+        self._ws_need_value(value, lambda x: x >= 0)
         return (_xlogy(self.concentration, self.rate) + _xlogy(self.concentration - 1, value) - self.rate * value
                 - torch.lgamma(self.concentration))
 
@@ -76,7 +76,7 @@ class Dirichlet(Distribution):
             raise ValueError('`concentration` parameter must be at least one-dimensional.')
         self.concentration = concentration
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args)
-        self._need('concentration', _positive)
+        self._ws_need('concentration', _positive)
 
     @property
     def mode(self):
@@ -92,11 +92,11 @@ class Dirichlet(Distribution):
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
     def rsample(self, sample_shape=()):
-        drawn = _gamma_draw(self.concentration.expand(self._shape(sample_shape)))
+        drawn = _gamma_draw(self.concentration.expand(self._ws_shape(sample_shape)))
         return drawn / drawn.sum(-1, True)
 
     def log_prob(self, value):
-        self._need_value(value, lambda x: (x >= 0).all(-1) & ((x.sum(-1) - 1).abs() < 1e-6))
+        self._ws_need_value(value, lambda x: (x >= 0).all(-1) & ((x.sum(-1) - 1).abs() < 1e-6))
         a = self.concentration
         return _xlogy(a - 1.0, value).sum(-1) + torch.lgamma(a.sum(-1)) - torch.lgamma(a).sum(-1)
 
@@ -130,7 +130,7 @@ class Beta(Distribution):
         return self._dirichlet.rsample(sample_shape)[..., 0]
 
     def log_prob(self, value):
-        self._need_value(value, lambda x: (x >= 0) & (x <= 1))
+        self._ws_need_value(value, lambda x: (x >= 0) & (x <= 1))
         return self._dirichlet.log_prob(torch.stack([value, 1.0 - value], -1))
 
     def entropy(self):
@@ -144,11 +144,11 @@ class StudentT(Distribution):
     def __init__(self, df, loc=0.0, scale=1.0, validate_args=None):
         self.df, self.loc, self.scale = _broadcast(df, loc, scale)
         super().__init__(self.df.shape, (), validate_args)
-        self._need('df', _positive)
-        self._need('scale', _positive)
+        self._ws_need('df', _positive)
+        self._ws_need('scale', _positive)
 
     def rsample(self, sample_shape=()):
-        shape = self._shape(sample_shape)
+        shape = self._ws_shape(sample_shape)
         x = torch.randn(shape, dtype=self.df.dtype) * torch.rsqrt(2 * _gamma_draw(0.5 * self.df.expand(shape)) / self.df)
         return self.loc + self.scale * x
 
@@ -167,13 +167,13 @@ class Poisson(Distribution):
     def __init__(self, rate, validate_args=None):
         self.rate, = _broadcast(rate)
         super().__init__(self.rate.shape, (), validate_args)
-        self._need('rate', lambda x: x >= 0)
+        self._ws_need('rate', lambda x: x >= 0)
 
     def sample(self, sample_shape=()):
         refuse('draws from a Poisson distribution are not supported')
 
     def log_prob(self, value):
-        self._need_value(value, lambda x: (x >= 0) & (x == x.floor()))
+        self._ws_need_value(value, lambda x: (x >= 0) & (x == x.floor()))
         rate, value = torch.broadcast_tensors(self.rate, value)
         return _xlogy(value, rate) - rate - torch.lgamma(value + 1)
 
@@ -189,10 +189,10 @@ class Gumbel(Distribution):
     def __init__(self, loc, scale, validate_args=None):
         self.loc, self.scale = _broadcast(loc, scale)
         super().__init__(self.loc.shape, (), validate_args)
-        self._need('scale', _positive)
+        self._ws_need('scale', _positive)
 
     def rsample(self, sample_shape=()):
-        u = torch.rand(self._shape(sample_shape), dtype=self.loc.dtype)
+        u = torch.rand(self._ws_shape(sample_shape), dtype=self.loc.dtype)
         return self.loc - self.scale * torch.log(-torch.log(u.clamp(min=torch.finfo(u.dtype).tiny, max=1 - torch.finfo(u.dtype).eps)))
 
     def log_prob(self, value):
@@ -211,10 +211,10 @@ class Cauchy(Distribution):
     def __init__(self, loc, scale, validate_args=None):
         self.loc, self.scale = _broadcast(loc, scale)
         super().__init__(self.loc.shape, (), validate_args)
-        self._need('scale', _positive)
+        self._ws_need('scale', _positive)
 
     def rsample(self, sample_shape=()):
-        return self.loc + torch.tan(math.pi * (torch.rand(self._shape(sample_shape), dtype=self.loc.dtype) - 0.5)) * self.scale
+        return self.loc + torch.tan(math.pi * (torch.rand(self._ws_shape(sample_shape), dtype=self.loc.dtype) - 0.5)) * self.scale
 
     def log_prob(self, value):
         return -math.log(math.pi) - self.scale.log() - torch.log1p(((value - self.loc) / self.scale) ** 2)
@@ -232,10 +232,10 @@ class HalfNormal(Distribution):
     def __init__(self, scale, validate_args=None):
         self.scale, = _broadcast(scale)
         super().__init__(self.scale.shape, (), validate_args)
-        self._need('scale', _positive)
+        self._ws_need('scale', _positive)
 
     def rsample(self, sample_shape=()):
-        return (torch.randn(self._shape(sample_shape), dtype=self.scale.dtype) * self.scale).abs()
+        return (torch.randn(self._ws_shape(sample_shape), dtype=self.scale.dtype) * self.scale).abs()
 
     def log_prob(self, value):
         found = Normal(torch.zeros_like(self.scale), self.scale, False).log_prob(value) + math.log(2)

@@ -1,7 +1,7 @@
 """torch.nn: modules own parameters, initialised as PyTorch does, and call the operator.
 
 An attribute that holds a tensor marked as parameter or buffer, or a module, is registered by that alone: there are no
-tables beside __dict__. Containers keep their modules in _items.
+tables beside __dict__. Containers keep their modules in _ws_items.
 """
 
 import math
@@ -12,7 +12,7 @@ import torch.nn.init as init
 from torch.nn.functional import _reduction
 from collections import OrderedDict as _OrderedDict, _Named
 from torch._tensor import RemovableHandle as _RemovableHandle
-from _warpsmith import is_script, is_differentiated, move, computes, set_grad_mode, Parameter, buffer, is_parameter, is_buffer, replace, refuse
+from _warpsmith import hooked_call, is_script, is_differentiated, move, computes, set_grad_mode, Parameter, buffer, is_parameter, is_buffer, replace, refuse
 
 
 def _once(named):
@@ -27,51 +27,51 @@ def _parts_of(tensors):
 
 
 class _Mapping:
-    """What reads the dict _items."""
+    """What reads the dict _ws_items."""
 
     def __getitem__(self, key):
-        return self._items[key]
+        return self._ws_items[key]
 
     def __contains__(self, key):
-        return key in self._items
+        return key in self._ws_items
 
     def __len__(self):
-        return len(self._items)
+        return len(self._ws_items)
 
     def __iter__(self):
-        return iter(self._items)
+        return iter(self._ws_items)
 
     def get(self, key, default=None):
-        return self._items.get(key, default)
+        return self._ws_items.get(key, default)
 
     def keys(self):
-        return self._items.keys()
+        return self._ws_items.keys()
 
     def values(self):
-        return self._items.values()
+        return self._ws_items.values()
 
     def items(self):
-        return self._items.items()
+        return self._ws_items.items()
 
 
 class _Table(_Mapping):
     """_modules, _parameters or _buffers of a module, which has its attributes for them: what is put in is set there."""
 
     def __init__(self, module, entries, put):
-        self._owner, self._items, self._put = module, dict(entries), put
+        self._owner, self._ws_items, self._put = module, dict(entries), put
 
     def __setitem__(self, name, value):
         self._put(name, value)
-        self._items[name] = value
+        self._ws_items[name] = value
 
     def __delitem__(self, name):
-        del self._items[name]
-        self._owner._remove(name)
+        del self._ws_items[name]
+        self._owner._ws_remove(name)
 
     def pop(self, name, *default):
-        if name not in self._items and default:
+        if name not in self._ws_items and default:
             return default[0]
-        value = self._items[name]
+        value = self._ws_items[name]
         del self[name]
         return value
 
@@ -92,7 +92,8 @@ class Module:
         pass
 
     def __call__(self, *args, **kwargs):
-        return self.forward(*args, **kwargs)
+        hooked = hooked_call(self)
+        return self.forward(*args, **kwargs) if hooked is None else hooked(self, *args, **kwargs)
 
     def __getattr__(self, name):
         """A weight that is computed where it is read: see torch.nn.utils.weight_norm."""
@@ -125,24 +126,25 @@ class Module:
         setattr(self, name, module)
     register_module = add_module
 
-    def _remove(self, name):
+    def _ws_remove(self, name):
         delattr(self, name)
 
-    def _children(self):
+    def _ws_children(self):
         """All of them; named_children() and what is made of it has one that has two names once."""
         return [(name, value) for name, value in self.__dict__.items() if isinstance(value, Module)]
 
-    def _tensors(self):
+    def _ws_tensors(self):
         return self.__dict__.items()
 
-    def _hooks(self):
-        """Hooks before and behind forward. The first makes a forward of the instance's own that calls them."""
+    def _ws_hooks(self):
+        """Hooks before and behind forward. The first makes what a call of the instance does, _ws_call: it is given the
+        module as the program reaches it, so that its weights have names."""
         if '_forward_hooks' not in self.__dict__:
-            before, behind, back, first, forward = {}, {}, {}, {}, self.__dict__.get('forward')
+            before, behind, back, first = {}, {}, {}, {}
             self._forward_pre_hooks, self._forward_hooks = before, behind
             self._backward_hooks, self._backward_pre_hooks = back, first
 
-            def hooked(*args, **kwargs):
+            def call(self, *args, **kwargs):
                 for hook, with_kwargs in list(before.values()):
                     changed = hook(self, args, kwargs) if with_kwargs else hook(self, args)
                     if with_kwargs and changed is not None:
@@ -154,109 +156,109 @@ class Module:
                     from torch.utils.hooks import BackwardHook
                     watch = BackwardHook(self, list(back.values()), list(first.values()))
                     args = watch.setup_input_hook(args)
-                out = type(self).forward(self, *args, **kwargs) if forward is None else forward(*args, **kwargs)
+                out = self.forward(*args, **kwargs)
                 for hook, with_kwargs in list(behind.values()):
                     changed = hook(self, args, kwargs, out) if with_kwargs else hook(self, args, out)
                     out = out if changed is None else changed
                 return watch.setup_output_hook(out) if watch else out
-            self.forward = hooked
+            self._ws_call = call
         return self.__dict__
 
     def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
-        return _RemovableHandle(self._hooks()['_forward_hooks'], (hook, with_kwargs))
+        return _RemovableHandle(self._ws_hooks()['_forward_hooks'], (hook, with_kwargs))
 
     def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
-        return _RemovableHandle(self._hooks()['_forward_pre_hooks'], (hook, with_kwargs))
+        return _RemovableHandle(self._ws_hooks()['_forward_pre_hooks'], (hook, with_kwargs))
 
-    def _keep_hook(self, kind, *hook):
+    def _ws_keep_hook(self, kind, *hook):
         return _RemovableHandle(self.__dict__.setdefault(kind, {}), hook)
 
     def _register_load_state_dict_pre_hook(self, hook, with_module=False):
-        return self._keep_hook('_load_state_dict_pre_hooks', hook, with_module)
+        return self._ws_keep_hook('_load_state_dict_pre_hooks', hook, with_module)
 
     def register_load_state_dict_pre_hook(self, hook):
-        return self._keep_hook('_load_state_dict_pre_hooks', hook, True)
+        return self._ws_keep_hook('_load_state_dict_pre_hooks', hook, True)
 
     def register_load_state_dict_post_hook(self, hook):
-        return self._keep_hook('_load_state_dict_post_hooks', hook)
+        return self._ws_keep_hook('_load_state_dict_post_hooks', hook)
 
     def register_state_dict_pre_hook(self, hook):
-        return self._keep_hook('_state_dict_pre_hooks', hook)
+        return self._ws_keep_hook('_state_dict_pre_hooks', hook)
 
     def _register_state_dict_hook(self, hook):
-        return self._keep_hook('_state_dict_hooks', hook)
+        return self._ws_keep_hook('_state_dict_hooks', hook)
     register_state_dict_post_hook = _register_state_dict_hook
 
-    def _keep_backward_hook(self, kind, hook):
+    def _ws_keep_backward_hook(self, kind, hook):
         """Of a workload's forward alone it is never called."""
         if is_script():
             if kind == '_backward_hooks' and self.__dict__.setdefault('_is_full_backward_hook', hook[1]) != hook[1]:
                 raise RuntimeError('Cannot use both regular backward hooks and full backward hooks on a single Module. Please '
                                    'use only one of them.')
-            return _RemovableHandle(self._hooks()[kind], hook)
+            return _RemovableHandle(self._ws_hooks()[kind], hook)
         if is_differentiated():
             refuse('in a workload hooks of the gradients of modules are not supported; in a script they are, and '
                    'Tensor.register_hook is')
         torch.autograd._hooked.append(hook)
-        return self._keep_hook(kind, hook)
+        return self._ws_keep_hook(kind, hook)
 
     def register_full_backward_hook(self, hook, prepend=False):
-        return self._keep_backward_hook('_backward_hooks', (hook, True))
+        return self._ws_keep_backward_hook('_backward_hooks', (hook, True))
 
     def register_backward_hook(self, hook):
-        return self._keep_backward_hook('_backward_hooks', (hook, False))
+        return self._ws_keep_backward_hook('_backward_hooks', (hook, False))
 
     def register_full_backward_pre_hook(self, hook, prepend=False):
-        return self._keep_backward_hook('_backward_pre_hooks', hook)
+        return self._ws_keep_backward_hook('_backward_pre_hooks', hook)
 
     def named_children(self):
-        return _once(self._children())
+        return _once(self._ws_children())
 
     def children(self):
         return [child for _, child in self.named_children()]
 
-    def _all_modules(self, prefix):
+    def _ws_all_modules(self, prefix):
         found = [(prefix, self)]
-        for name, child in self._children():
-            found += child._all_modules(prefix + '.' + name if prefix else name)
+        for name, child in self._ws_children():
+            found += child._ws_all_modules(prefix + '.' + name if prefix else name)
         return found
 
     def named_modules(self, memo=None, prefix='', remove_duplicate=True):
-        found = self._all_modules(prefix)
+        found = self._ws_all_modules(prefix)
         return _once(found) if remove_duplicate else found
 
     def modules(self):
         return [module for _, module in self.named_modules()]
 
-    def _named(self, wanted, prefix='', recurse=True):
+    def _ws_named(self, wanted, prefix='', recurse=True):
         found = []
-        for path, module in self._all_modules(prefix) if recurse else [(prefix, self)]:
-            found += [(path + '.' + name if path else name, v) for name, v in module._tensors() if wanted(v)]
+        for path, module in self._ws_all_modules(prefix) if recurse else [(prefix, self)]:
+            found += [(path + '.' + name if path else name, v) for name, v in module._ws_tensors() if wanted(v)]
         return found
 
     def _named_members(self, get_members_fn, prefix='', recurse=True, remove_duplicate=True):
         found = []
-        for path, module in self._all_modules(prefix) if recurse else [(prefix, self)]:
+        for path, module in self._ws_all_modules(prefix) if recurse else [(prefix, self)]:
             found += [(path + '.' + name if path else name, v) for name, v in get_members_fn(module) if v is not None]
         return _once(found) if remove_duplicate else found
 
     def named_parameters(self, prefix='', recurse=True, remove_duplicate=True):
-        found = self._named(lambda v: is_parameter(v) or type(v) is UninitializedParameter, prefix, recurse)
+        found = self._ws_named(lambda v: is_parameter(v) or type(v) is UninitializedParameter, prefix, recurse)
         return _once(found) if remove_duplicate else found
 
     def parameters(self, recurse=True):
         return [value for _, value in self.named_parameters(recurse=recurse)]
 
     def named_buffers(self, prefix='', recurse=True, remove_duplicate=True):
-        found = self._named(is_buffer, prefix, recurse)
+        found = self._ws_named(is_buffer, prefix, recurse)
         return _once(found) if remove_duplicate else found
 
     def buffers(self, recurse=True):
         return [value for _, value in self.named_buffers(recurse=recurse)]
 
-    _modules = property(lambda self: _Table(self, self._children(), self.add_module))
-    _parameters = property(lambda self: _Table(self, self._named(is_parameter, recurse=False), self.register_parameter))
-    _buffers = property(lambda self: _Table(self, self._named(is_buffer, recurse=False), self.register_buffer))
+    _modules = property(lambda self: _Table(self, self._ws_children(), self.add_module))
+    _parameters = property(lambda self: _Table(self, self._ws_named(is_parameter, recurse=False), self.register_parameter))
+    _buffers = property(lambda self: _Table(self, self._ws_named(is_buffer, recurse=False), self.register_buffer))
 
     def apply(self, function):
         for child in self.children():
@@ -320,25 +322,25 @@ class Module:
     def share_memory(self):
         return self
 
-    def _named_state(self):
+    def _ws_named_state(self):
         found = []
-        for path, module in self._all_modules(''):
+        for path, module in self._ws_all_modules(''):
             transient = [path + '.' + name if path else name for name in module.__dict__.get('_transient', ())]
-            found += module._named(is_parameter, path, False)
-            found += [entry for entry in module._named(is_buffer, path, False) if entry[0] not in transient]
+            found += module._ws_named(is_parameter, path, False)
+            found += [entry for entry in module._ws_named(is_buffer, path, False) if entry[0] not in transient]
         return dict(found)
 
-    def _modules_with(self, hooks, prefix=''):
+    def _ws_modules_with(self, hooks, prefix=''):
         """Modules that have hooks of a kind, each with the prefix of its names in a state_dict."""
         return [(module, prefix + path + '.' if path else prefix, list(module.__dict__[hooks].values()))
-                for path, module in self._all_modules('') if hooks in module.__dict__]
+                for path, module in self._ws_all_modules('') if hooks in module.__dict__]
 
     def state_dict(self, *, prefix='', keep_vars=False):
-        for module, start, hooks in self._modules_with('_state_dict_pre_hooks', prefix):
+        for module, start, hooks in self._ws_modules_with('_state_dict_pre_hooks', prefix):
             for hook, in hooks:
                 hook(module, start, keep_vars)
-        found = {prefix + name: v if keep_vars else v.detach() for name, v in self._named_state().items()}
-        for module, start, hooks in reversed(self._modules_with('_state_dict_hooks', prefix)):
+        found = {prefix + name: v if keep_vars else v.detach() for name, v in self._ws_named_state().items()}
+        for module, start, hooks in reversed(self._ws_modules_with('_state_dict_hooks', prefix)):
             made = found
             for hook, in hooks:
                 changed = hook(module, made, start, {})
@@ -347,10 +349,10 @@ class Module:
                 found = made
         return found
 
-    def _changed_by_hooks(self, state_dict, strict, missing, unexpected, wrong):
+    def _ws_changed_by_hooks(self, state_dict, strict, missing, unexpected, wrong):
         """What hooks before loading make of a state_dict: each sees, and may rename, the names of its module alone."""
         state_dict = dict(state_dict)
-        for module, start, hooks in self._modules_with('_load_state_dict_pre_hooks'):
+        for module, start, hooks in self._ws_modules_with('_load_state_dict_pre_hooks'):
             part = {name: v for name, v in state_dict.items() if name.startswith(start)}
             others = {name: v for name, v in state_dict.items() if not name.startswith(start)}
             for hook, with_module in hooks:
@@ -360,8 +362,8 @@ class Module:
 
     def load_state_dict(self, state_dict, strict=True, assign=False):
         missing, unexpected, wrong = [], [], []
-        state_dict = self._changed_by_hooks(state_dict, strict, missing, unexpected, wrong)
-        own = self._named_state()
+        state_dict = self._ws_changed_by_hooks(state_dict, strict, missing, unexpected, wrong)
+        own = self._ws_named_state()
         missing += [name for name in own if name not in state_dict and not name.endswith('num_batches_tracked')]
         found = _IncompatibleKeys(missing, unexpected + [name for name in state_dict if name not in own])
         before = set_grad_mode(False)
@@ -372,7 +374,7 @@ class Module:
             elif name in state_dict:
                 own[name].copy_(state_dict[name])
         set_grad_mode(before)
-        for module, _, hooks in reversed(self._modules_with('_load_state_dict_post_hooks')):
+        for module, _, hooks in reversed(self._ws_modules_with('_load_state_dict_post_hooks')):
             for hook, in hooks:  # they see what was loaded, and may say that a key is not missing
                 hook(module, found)
         for what, names in (('Unexpected', found.unexpected_keys), ('Missing', found.missing_keys)):
@@ -398,11 +400,11 @@ class Module:
     def _get_name(self):
         return type(self).__name__
 
-    _shown = ''  # what extra_repr() says: name=value of each, of `name!` the value alone, of `name?` only if it is true
+    _ws_shown = ''  # what extra_repr() says: name=value of each, of `name!` the value alone, of `name?` only if it is true
 
     def extra_repr(self):
         parts = []
-        for word in self._shown.split():
+        for word in self._ws_shown.split():
             name = word.rstrip('!?')
             value = getattr(self, name)
             if word.endswith('!'):
@@ -445,22 +447,22 @@ class Identity(Module):
 
 
 class _Row(Module):
-    """Modules in a row, _items, and what each is called, _names: its number, or as a dict or add_module() says."""
+    """Modules in a row, _ws_items, and what each is called, _ws_names: its number, or as a dict or add_module() says."""
 
     def add_module(self, name, module):
-        if name in self._names:
-            self._items[self._names.index(name)] = module
+        if name in self._ws_names:
+            self._ws_items[self._ws_names.index(name)] = module
         else:
-            self._items.append(module)
-            self._names.append(name)
+            self._ws_items.append(module)
+            self._ws_names.append(name)
     register_module = add_module
 
-    def _remove(self, name):
-        if name not in self._names:
+    def _ws_remove(self, name):
+        if name not in self._ws_names:
             delattr(self, name)
             return
-        i = self._names.index(name)
-        del self._names[i], self._items[i]
+        i = self._ws_names.index(name)
+        del self._ws_names[i], self._ws_items[i]
 
     def __setattr__(self, name, value):
         if isinstance(value, Module):
@@ -469,31 +471,31 @@ class _Row(Module):
             self.__dict__[name] = value
 
     def __getattr__(self, name):
-        if name not in ('_items', '_names') and name in self._names:
-            return self._items[self._names.index(name)]
+        if name not in ('_ws_items', '_ws_names') and name in self._ws_names:
+            return self._ws_items[self._ws_names.index(name)]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
-    def _children(self):
-        return [(name, item) for name, item in zip(self._names, self._items) if item is not None]
+    def _ws_children(self):
+        return [(name, item) for name, item in zip(self._ws_names, self._ws_items) if item is not None]
 
     def _renumber(self):
-        self._names[:] = [str(i) for i in range(len(self._items))]
+        self._ws_names[:] = [str(i) for i in range(len(self._ws_items))]
         return self
 
     def __len__(self):
-        return len(self._items)
+        return len(self._ws_items)
 
     def __iter__(self):
-        return iter(self._items)
+        return iter(self._ws_items)
 
     def __getitem__(self, i):
-        return type(self)(dict(list(zip(self._names, self._items))[i])) if isinstance(i, slice) else self._items[i]
+        return type(self)(dict(list(zip(self._ws_names, self._ws_items))[i])) if isinstance(i, slice) else self._ws_items[i]
 
     def __setitem__(self, i, module):
-        self._items[i] = module
+        self._ws_items[i] = module
 
     def __delitem__(self, i):
-        del self._items[i]
+        del self._ws_items[i]
         self._renumber()
 
     def __add__(self, other):
@@ -503,7 +505,7 @@ class _Row(Module):
         return self.extend(modules)
 
     def append(self, module):
-        self.add_module(str(len(self._items)), module)
+        self.add_module(str(len(self._ws_items)), module)
         return self
 
     def extend(self, modules):
@@ -512,42 +514,42 @@ class _Row(Module):
         return self
 
     def insert(self, index, module):
-        self._items.insert(index, module)
+        self._ws_items.insert(index, module)
         return self._renumber()
 
     def pop(self, index=-1):
-        module = self._items.pop(index)
+        module = self._ws_items.pop(index)
         self._renumber()
         return module
 
 
 class Sequential(_Row):
     def __init__(self, *modules):
-        self._items, self._names = [], []
+        self._ws_items, self._ws_names = [], []
         named = len(modules) == 1 and isinstance(modules[0], dict)
         for name, module in modules[0].items() if named else enumerate(modules):
             self.add_module(str(name), module)
 
     def forward(self, input):
-        for module in self._items:
+        for module in self._ws_items:
             input = module(input)
         return input
 
 
 class ModuleList(_Row):
     def __init__(self, modules=()):
-        self._items, self._names = [], []
+        self._ws_items, self._ws_names = [], []
         self.extend(modules or ())
 
     def __getitem__(self, i):
-        return type(self)(self._items[i]) if isinstance(i, slice) else self._items[i]
+        return type(self)(self._ws_items[i]) if isinstance(i, slice) else self._ws_items[i]
 
     def __add__(self, other):
         return ModuleList([*self, *other])
 
     def __repr__(self):
         """Neighbours that print alike are one line."""
-        texts, rows = [repr(child) for child in self._items], []
+        texts, rows = [repr(child) for child in self._ws_items], []
         for i, text in enumerate(texts):
             if rows and rows[-1][2] == text:
                 rows[-1][1] = i
@@ -570,50 +572,50 @@ def _by(x):
 
 class ParameterList(Module):
     def __init__(self, values=()):
-        self._items = [_as_parameter(v) for v in values or ()]
+        self._ws_items = [_as_parameter(v) for v in values or ()]
 
-    def _tensors(self):
-        return [(str(i), v) for i, v in enumerate(self._items)]
+    def _ws_tensors(self):
+        return [(str(i), v) for i, v in enumerate(self._ws_items)]
 
     def __len__(self):
-        return len(self._items)
+        return len(self._ws_items)
 
     def __iter__(self):
-        return iter(self._items)
+        return iter(self._ws_items)
 
     def extra_repr(self):
         return '\n'.join([f'  ({i}): Parameter containing: [{v.dtype} of size {_by(v)}]' if is_parameter(v)
-                          else f'  ({i}): Object of type: {type(v).__name__}' for i, v in enumerate(self._items)])
+                          else f'  ({i}): Object of type: {type(v).__name__}' for i, v in enumerate(self._ws_items)])
 
     def __getitem__(self, i):
-        return ParameterList(self._items[i]) if isinstance(i, slice) else self._items[i]
+        return ParameterList(self._ws_items[i]) if isinstance(i, slice) else self._ws_items[i]
 
     def __setitem__(self, i, value):
-        self._items[i] = _as_parameter(value)
+        self._ws_items[i] = _as_parameter(value)
 
     def __iadd__(self, values):
         return self.extend(values)
 
     def append(self, value):
-        self._items.append(_as_parameter(value))
+        self._ws_items.append(_as_parameter(value))
         return self
 
     def extend(self, values):
-        self._items.extend([_as_parameter(v) for v in values])
+        self._ws_items.extend([_as_parameter(v) for v in values])
         return self
 
 
 class _Dict(Module, _Mapping):
     def __init__(self, modules=None):
-        self._items = {}
+        self._ws_items = {}
         self.update(modules or {})
 
     def __delitem__(self, key):
-        del self._items[key]
+        del self._ws_items[key]
 
     def __getattr__(self, name):
-        if name != '_items' and name in self._items:
-            return self._items[name]
+        if name != '_ws_items' and name in self._ws_items:
+            return self._ws_items[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def update(self, modules):
@@ -621,10 +623,10 @@ class _Dict(Module, _Mapping):
             self[key] = module
 
     def pop(self, key):
-        return self._items.pop(key)
+        return self._ws_items.pop(key)
 
     def clear(self):
-        self._items.clear()
+        self._ws_items.clear()
 
 
 class ModuleDict(_Dict):
@@ -632,11 +634,11 @@ class ModuleDict(_Dict):
         self[name] = module
     register_module = add_module
 
-    def _children(self):
-        return list(self._items.items())
+    def _ws_children(self):
+        return list(self._ws_items.items())
 
     def __setitem__(self, key, module):
-        self._items[key] = module
+        self._ws_items[key] = module
 
 
 class Linear(Module):
@@ -676,7 +678,7 @@ def _ones_and_zeros(module):
 
 
 class LayerNorm(Module):
-    _shown = 'normalized_shape! eps elementwise_affine'
+    _ws_shown = 'normalized_shape! eps elementwise_affine'
 
     def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True, device=None, dtype=None):
         self.normalized_shape, self.eps, self.elementwise_affine = _tuple(normalized_shape), eps, elementwise_affine
@@ -693,7 +695,7 @@ class LayerNorm(Module):
 
 
 class RMSNorm(Module):
-    _shown = 'normalized_shape! eps elementwise_affine'
+    _ws_shown = 'normalized_shape! eps elementwise_affine'
 
     def __init__(self, normalized_shape, eps=None, elementwise_affine=True, device=None, dtype=None):
         self.normalized_shape, self.eps, self.elementwise_affine = _tuple(normalized_shape), eps, elementwise_affine
@@ -707,7 +709,7 @@ class RMSNorm(Module):
 
 
 class GroupNorm(Module):
-    _shown = 'num_groups! num_channels! eps affine'
+    _ws_shown = 'num_groups! num_channels! eps affine'
 
     def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, device=None, dtype=None, *, bias=True):
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
@@ -728,7 +730,7 @@ def _expect_rank(input, *ranks):
 
 class _NormBase(Module):
     """Statistics of channels, of the batch or of all batches so far."""
-    _shown = 'num_features! eps momentum affine track_running_stats'
+    _ws_shown = 'num_features! eps momentum affine track_running_stats'
 
     def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None,
                  dtype=None, *, bias=True):
@@ -834,7 +836,7 @@ class InstanceNorm3d(_InstanceNorm):
 
 
 class _DropoutNd(Module):
-    _shown = 'p inplace'
+    _ws_shown = 'p inplace'
 
     def __init__(self, p=0.5, inplace=False):
         if not 0 <= p <= 1:
@@ -873,7 +875,7 @@ class FeatureAlphaDropout(_DropoutNd):
 
 
 class _Activation(Module):
-    _shown = 'inplace?'
+    _ws_shown = 'inplace?'
 
     def __init__(self, inplace=False):
         self.inplace = inplace
@@ -930,7 +932,7 @@ class Softsign(Module):
 
 
 class GELU(Module):
-    _shown = 'approximate'
+    _ws_shown = 'approximate'
 
     def __init__(self, approximate='none'):
         self.approximate = approximate
@@ -940,7 +942,7 @@ class GELU(Module):
 
 
 class LeakyReLU(Module):
-    _shown = 'negative_slope inplace?'
+    _ws_shown = 'negative_slope inplace?'
 
     def __init__(self, negative_slope=0.01, inplace=False):
         self.negative_slope, self.inplace = negative_slope, inplace
@@ -950,7 +952,7 @@ class LeakyReLU(Module):
 
 
 class ELU(Module):
-    _shown = 'alpha inplace?'
+    _ws_shown = 'alpha inplace?'
 
     def __init__(self, alpha=1.0, inplace=False):
         self.alpha, self.inplace = alpha, inplace
@@ -960,7 +962,7 @@ class ELU(Module):
 
 
 class Hardtanh(Module):
-    _shown = 'min_val max_val inplace?'
+    _ws_shown = 'min_val max_val inplace?'
 
     def __init__(self, min_val=-1.0, max_val=1.0, inplace=False):
         self.min_val, self.max_val, self.inplace = min_val, max_val, inplace
@@ -970,14 +972,14 @@ class Hardtanh(Module):
 
 
 class ReLU6(Hardtanh):
-    _shown = 'inplace?'
+    _ws_shown = 'inplace?'
 
     def __init__(self, inplace=False):
         super().__init__(0.0, 6.0, inplace)
 
 
 class Softplus(Module):
-    _shown = 'beta threshold'
+    _ws_shown = 'beta threshold'
 
     def __init__(self, beta=1.0, threshold=20.0):
         self.beta, self.threshold = beta, threshold
@@ -987,7 +989,7 @@ class Softplus(Module):
 
 
 class CELU(Module):
-    _shown = 'alpha inplace?'
+    _ws_shown = 'alpha inplace?'
 
     def __init__(self, alpha=1.0, inplace=False):
         self.alpha, self.inplace = alpha, inplace
@@ -997,7 +999,7 @@ class CELU(Module):
 
 
 class PReLU(Module):
-    _shown = 'num_parameters'
+    _ws_shown = 'num_parameters'
 
     def __init__(self, num_parameters=1, init=0.25, device=None, dtype=None):
         self.num_parameters, self.init = num_parameters, init
@@ -1012,7 +1014,7 @@ class PReLU(Module):
 
 
 class RReLU(Module):
-    _shown = 'lower upper inplace?'
+    _ws_shown = 'lower upper inplace?'
 
     def __init__(self, lower=1.0 / 8, upper=1.0 / 3, inplace=False):
         self.lower, self.upper, self.inplace = lower, upper, inplace
@@ -1042,7 +1044,7 @@ class Tanhshrink(Module):
 
 
 class Threshold(Module):
-    _shown = 'threshold value inplace?'
+    _ws_shown = 'threshold value inplace?'
 
     def __init__(self, threshold, value, inplace=False):
         self.threshold, self.value, self.inplace = threshold, value, inplace
@@ -1052,7 +1054,7 @@ class Threshold(Module):
 
 
 class Softmin(Module):
-    _shown = 'dim'
+    _ws_shown = 'dim'
 
     def __init__(self, dim=None):
         self.dim = dim
@@ -1062,7 +1064,7 @@ class Softmin(Module):
 
 
 class GLU(Module):
-    _shown = 'dim'
+    _ws_shown = 'dim'
 
     def __init__(self, dim=-1):
         self.dim = dim
@@ -1072,7 +1074,7 @@ class GLU(Module):
 
 
 class Softmax(Module):
-    _shown = 'dim'
+    _ws_shown = 'dim'
 
     def __init__(self, dim=None):
         self.dim = dim
@@ -1082,7 +1084,7 @@ class Softmax(Module):
 
 
 class LogSoftmax(Module):
-    _shown = 'dim'
+    _ws_shown = 'dim'
 
     def __init__(self, dim=None):
         self.dim = dim
@@ -1092,7 +1094,7 @@ class LogSoftmax(Module):
 
 
 class Flatten(Module):
-    _shown = 'start_dim end_dim'
+    _ws_shown = 'start_dim end_dim'
 
     def __init__(self, start_dim=1, end_dim=-1):
         self.start_dim, self.end_dim = start_dim, end_dim
@@ -1102,7 +1104,7 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    _shown = 'dim unflattened_size'
+    _ws_shown = 'dim unflattened_size'
 
     def __init__(self, dim, unflattened_size):
         self.dim, self.unflattened_size = dim, unflattened_size
@@ -1337,7 +1339,7 @@ class Embedding(_Rows):
 
 
 class _MaxPoolNd(Module):
-    _shown = 'kernel_size stride padding dilation ceil_mode'
+    _ws_shown = 'kernel_size stride padding dilation ceil_mode'
 
     def __init__(self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False):
         self.kernel_size, self.padding, self.dilation = kernel_size, padding, dilation
@@ -1345,52 +1347,52 @@ class _MaxPoolNd(Module):
         self.return_indices, self.ceil_mode = return_indices, ceil_mode
 
     def forward(self, input):
-        return self._pool(input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode,
+        return self._ws_pool(input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode,
                           self.return_indices)
 
 
 class MaxPool1d(_MaxPoolNd):
-    def _pool(self, *args):
+    def _ws_pool(self, *args):
         return F.max_pool1d(*args)
 
 
 class MaxPool2d(_MaxPoolNd):
-    def _pool(self, *args):
+    def _ws_pool(self, *args):
         return F.max_pool2d(*args)
 
 
 class MaxPool3d(_MaxPoolNd):
-    def _pool(self, *args):
+    def _ws_pool(self, *args):
         return F.max_pool3d(*args)
 
 
 class _MaxUnpoolNd(Module):
-    _shown = 'kernel_size stride padding'
+    _ws_shown = 'kernel_size stride padding'
 
     def __init__(self, kernel_size, stride=None, padding=0):
         self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
 
     def forward(self, input, indices, output_size=None):
-        return self._pool(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+        return self._ws_pool(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    def _pool(self, *args):
+    def _ws_pool(self, *args):
         return F.max_unpool1d(*args)
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    def _pool(self, *args):
+    def _ws_pool(self, *args):
         return F.max_unpool2d(*args)
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    def _pool(self, *args):
+    def _ws_pool(self, *args):
         return F.max_unpool3d(*args)
 
 
 class _AvgPoolNd(Module):
-    _shown = 'kernel_size stride padding'
+    _ws_shown = 'kernel_size stride padding'
 
     def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
                  divisor_override=None):
@@ -1399,7 +1401,7 @@ class _AvgPoolNd(Module):
         self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
 
     def forward(self, input):
-        return self._pool(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
+        return self._ws_pool(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
                           self.divisor_override)
 
 
@@ -1408,29 +1410,29 @@ class AvgPool1d(_AvgPoolNd):
         stride = kernel_size if stride is None else stride
         super().__init__(*[_tuple(v) for v in (kernel_size, stride, padding)], ceil_mode, count_include_pad)
 
-    def _pool(self, *args):
+    def _ws_pool(self, *args):
         return F.avg_pool1d(*args[:-1])
 
 
 class AvgPool2d(_AvgPoolNd):
-    def _pool(self, *args):
+    def _ws_pool(self, *args):
         return F.avg_pool2d(*args)
 
 
 class AvgPool3d(_AvgPoolNd):
-    def _pool(self, *args):
+    def _ws_pool(self, *args):
         return F.avg_pool3d(*args)
 
 
 class _AdaptiveAvgPoolNd(Module):
-    _shown = 'output_size'
+    _ws_shown = 'output_size'
 
     def __init__(self, output_size):
         self.output_size = output_size
 
 
 class _AdaptiveMaxPoolNd(Module):
-    _shown = 'output_size'
+    _ws_shown = 'output_size'
 
     def __init__(self, output_size, return_indices=False):
         self.output_size, self.return_indices = output_size, return_indices
@@ -1467,20 +1469,20 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
 
 
 class _Pad(Module):
-    mode, value, _says_value = 'constant', 0.0, False
+    _ws_mode, value, _ws_says_value = 'constant', 0.0, False
 
     def __init__(self, padding):
-        self.padding = (padding,) * (2 * self.dims) if isinstance(padding, int) else tuple(padding)
+        self.padding = (padding,) * (2 * self._ws_dims) if isinstance(padding, int) else tuple(padding)
 
     def extra_repr(self):
-        return f'padding={self.padding}, value={self.value}' if self._says_value else str(self.padding)
+        return f'padding={self.padding}, value={self.value}' if self._ws_says_value else str(self.padding)
 
     def forward(self, input):
-        return F.pad(input, self.padding, self.mode, self.value if self.mode == 'constant' else None)
+        return F.pad(input, self.padding, self._ws_mode, self.value if self._ws_mode == 'constant' else None)
 
 
 class _ConstantPadNd(_Pad):
-    _says_value = True
+    _ws_says_value = True
 
     def __init__(self, padding, value):
         super().__init__(padding)
@@ -1488,72 +1490,72 @@ class _ConstantPadNd(_Pad):
 
 
 class ConstantPad1d(_ConstantPadNd):
-    dims = 1
+    _ws_dims = 1
 
 
 class ConstantPad2d(_ConstantPadNd):
-    dims = 2
+    _ws_dims = 2
 
 
 class ConstantPad3d(_ConstantPadNd):
-    dims = 3
+    _ws_dims = 3
 
 
 class ZeroPad1d(ConstantPad1d):
-    _says_value = False
+    _ws_says_value = False
 
     def __init__(self, padding):
         super().__init__(padding, 0.0)
 
 
 class ZeroPad2d(ConstantPad2d):
-    _says_value = False
+    _ws_says_value = False
 
     def __init__(self, padding):
         super().__init__(padding, 0.0)
 
 
 class ZeroPad3d(ConstantPad3d):
-    _says_value = False
+    _ws_says_value = False
 
     def __init__(self, padding):
         super().__init__(padding, 0.0)
 
 
 class ReflectionPad1d(_Pad):
-    dims, mode = 1, 'reflect'
+    _ws_dims, _ws_mode = 1, 'reflect'
 
 
 class ReflectionPad2d(_Pad):
-    dims, mode = 2, 'reflect'
+    _ws_dims, _ws_mode = 2, 'reflect'
 
 
 class ReflectionPad3d(_Pad):
-    dims, mode = 3, 'reflect'
+    _ws_dims, _ws_mode = 3, 'reflect'
 
 
 class ReplicationPad1d(_Pad):
-    dims, mode = 1, 'replicate'
+    _ws_dims, _ws_mode = 1, 'replicate'
 
 
 class ReplicationPad2d(_Pad):
-    dims, mode = 2, 'replicate'
+    _ws_dims, _ws_mode = 2, 'replicate'
 
 
 class ReplicationPad3d(_Pad):
-    dims, mode = 3, 'replicate'
+    _ws_dims, _ws_mode = 3, 'replicate'
 
 
 class CircularPad1d(_Pad):
-    dims, mode = 1, 'circular'
+    _ws_dims, _ws_mode = 1, 'circular'
 
 
 class CircularPad2d(_Pad):
-    dims, mode = 2, 'circular'
+    _ws_dims, _ws_mode = 2, 'circular'
 
 
 class CircularPad3d(_Pad):
-    dims, mode = 3, 'circular'
+    _ws_dims, _ws_mode = 3, 'circular'
 
 
 class Upsample(Module):
@@ -1583,7 +1585,7 @@ class UpsamplingBilinear2d(Upsample):
 
 
 class Fold(Module):
-    _shown = 'output_size kernel_size dilation padding stride'
+    _ws_shown = 'output_size kernel_size dilation padding stride'
 
     def __init__(self, output_size, kernel_size, dilation=1, padding=0, stride=1):
         self.output_size, self.kernel_size = output_size, kernel_size
@@ -1594,7 +1596,7 @@ class Fold(Module):
 
 
 class Unfold(Module):
-    _shown = 'kernel_size dilation padding stride'
+    _ws_shown = 'kernel_size dilation padding stride'
 
     def __init__(self, kernel_size, dilation=1, padding=0, stride=1):
         self.kernel_size, self.dilation, self.padding, self.stride = kernel_size, dilation, padding, stride
@@ -1604,7 +1606,7 @@ class Unfold(Module):
 
 
 class PixelShuffle(Module):
-    _shown = 'upscale_factor'
+    _ws_shown = 'upscale_factor'
 
     def __init__(self, upscale_factor):
         self.upscale_factor = upscale_factor
@@ -1614,7 +1616,7 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    _shown = 'downscale_factor'
+    _ws_shown = 'downscale_factor'
 
     def __init__(self, downscale_factor):
         self.downscale_factor = downscale_factor
@@ -1629,7 +1631,7 @@ class Softmax2d(Module):
 
 
 class LocalResponseNorm(Module):
-    _shown = 'size! alpha beta k'
+    _ws_shown = 'size! alpha beta k'
 
     def __init__(self, size, alpha=1e-4, beta=0.75, k=1.0):
         self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
@@ -1639,7 +1641,7 @@ class LocalResponseNorm(Module):
 
 
 class ChannelShuffle(Module):
-    _shown = 'groups'
+    _ws_shown = 'groups'
 
     def __init__(self, groups):
         self.groups = groups
@@ -1649,7 +1651,7 @@ class ChannelShuffle(Module):
 
 
 class _LPPoolNd(Module):
-    _shown = 'norm_type kernel_size stride ceil_mode'
+    _ws_shown = 'norm_type kernel_size stride ceil_mode'
 
     def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False):
         self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, ceil_mode
@@ -1720,15 +1722,15 @@ class _FractionalMaxPoolNd(Module):
         self.return_indices, self._random_samples = return_indices, _buffer(_random_samples)
 
     def forward(self, input):
-        return type(self)._pool(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, self._random_samples)
+        return type(self)._ws_pool(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, self._random_samples)
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
-    _pool = F.fractional_max_pool2d
+    _ws_pool = F.fractional_max_pool2d
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
-    _pool = F.fractional_max_pool3d
+    _ws_pool = F.fractional_max_pool3d
 
 
 class MultiLabelMarginLoss(Module):
@@ -1759,7 +1761,7 @@ class TripletMarginWithDistanceLoss(Module):
 
 class ParameterDict(_Dict):
     def __setitem__(self, key, value):
-        self._items[key] = _as_parameter(value)
+        self._ws_items[key] = _as_parameter(value)
 
     def setdefault(self, key, default=None):
         if key not in self:
@@ -1774,10 +1776,10 @@ class ParameterDict(_Dict):
 
     def extra_repr(self):
         return '\n'.join([f'  ({k}): Parameter containing: [{v.type()} of size {_by(v)}]' if is_parameter(v)
-                          else f'  ({k}): Object of type: {type(v).__name__}' for k, v in self._items.items()])
+                          else f'  ({k}): Object of type: {type(v).__name__}' for k, v in self._ws_items.items()])
 
-    def _tensors(self):
-        return self._items.items()
+    def _ws_tensors(self):
+        return self._ws_items.items()
 
 
 class _ASMoutput(_Named):

@@ -29,10 +29,10 @@ class _ConvNd(nn.Module):
             raise ValueError(f"padding_mode must be one of {{'zeros', 'reflect', 'replicate', 'circular'}}, "
                              f"but got padding_mode='{padding_mode}'")
         self.in_channels, self.out_channels = in_channels, out_channels
-        self.kernel_size, self.stride = _tuple(kernel_size, self.n), _tuple(stride, self.n)
-        self.padding = padding if isinstance(padding, str) else _tuple(padding, self.n)
-        self.dilation, self.transposed = _tuple(dilation, self.n), transposed
-        self.output_padding, self.groups, self.padding_mode = _tuple(output_padding, self.n), groups, padding_mode
+        self.kernel_size, self.stride = _tuple(kernel_size, self._ws_n), _tuple(stride, self._ws_n)
+        self.padding = padding if isinstance(padding, str) else _tuple(padding, self._ws_n)
+        self.dilation, self.transposed = _tuple(dilation, self._ws_n), transposed
+        self.output_padding, self.groups, self.padding_mode = _tuple(output_padding, self._ws_n), groups, padding_mode
         if padding == 'same' and any([s != 1 for s in self.stride]):
             raise ValueError("padding='same' is not supported for strided convolutions")
         channels = (in_channels, out_channels // groups) if transposed else (out_channels, in_channels // groups)
@@ -51,7 +51,7 @@ class _ConvNd(nn.Module):
         """[before, after] of the last dimension, then of the one before, as F.pad wants them."""
         before = after = self.padding
         if self.padding == 'valid':
-            before = after = (0,) * self.n
+            before = after = (0,) * self._ws_n
         if self.padding == 'same':
             before, after = F.same_padding(self.kernel_size, self.dilation)
         return [v for b, a in zip(before[::-1], after[::-1]) for v in (b, a)]
@@ -60,7 +60,7 @@ class _ConvNd(nn.Module):
         text = f'{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}'
         for name, usual in (('padding', 0), ('dilation', 1), ('output_padding', 0)):
             value = getattr(self, name)
-            if value != (usual,) * self.n:
+            if value != (usual,) * self._ws_n:
                 text += f', {name}={value}'
         if self.groups != 1:
             text += f', groups={self.groups}'
@@ -84,20 +84,20 @@ class _Forward(_ConvNd):
         padding = self.padding
         if self.padding_mode != 'zeros':
             input, padding = F.pad(input, self._reversed_padding_repeated_twice, self.padding_mode), 0
-        convolve = (F.conv1d, F.conv2d, F.conv3d)[self.n - 1]
+        convolve = (F.conv1d, F.conv2d, F.conv3d)[self._ws_n - 1]
         return convolve(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv1d(_Forward):
-    n = 1
+    _ws_n = 1
 
 
 class Conv2d(_Forward):
-    n = 2
+    _ws_n = 2
 
 
 class Conv3d(_Forward):
-    n = 3
+    _ws_n = 3
 
 
 class _ConvTransposeNd(_ConvNd):
@@ -113,8 +113,8 @@ class _ConvTransposeNd(_ConvNd):
         if output_size is None:
             return self.output_padding
         least = [(s - 1) * t - 2 * p + d * (k - 1) + 1 for s, t, p, d, k in
-                 zip(input.shape[-self.n:], stride, padding, dilation or (1,) * self.n, kernel_size)]
-        more = [s - l for s, l in zip(list(output_size)[-self.n:], least)]
+                 zip(input.shape[-self._ws_n:], stride, padding, dilation or (1,) * self._ws_n, kernel_size)]
+        more = [s - l for s, l in zip(list(output_size)[-self._ws_n:], least)]
         for m, step in zip(more, stride):
             if not 0 <= m < step:
                 most = [l + t - 1 for l, t in zip(least, stride)]
@@ -123,18 +123,18 @@ class _ConvTransposeNd(_ConvNd):
         return more
 
     def forward(self, input, output_size=None):
-        more = self._output_padding(input, output_size, self.stride, self.padding, self.kernel_size, self.n, self.dilation)
-        convolve = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[self.n - 1]
+        more = self._output_padding(input, output_size, self.stride, self.padding, self.kernel_size, self._ws_n, self.dilation)
+        convolve = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[self._ws_n - 1]
         return convolve(input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation)
 
 
 class ConvTranspose1d(_ConvTransposeNd):
-    n = 1
+    _ws_n = 1
 
 
 class ConvTranspose2d(_ConvTransposeNd):
-    n = 2
+    _ws_n = 2
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    n = 3
+    _ws_n = 3

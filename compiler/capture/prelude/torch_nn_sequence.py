@@ -42,7 +42,7 @@ class RNNCellBase(nn.Module):
     def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
-        n = self.gates * hidden_size
+        n = self._ws_gates * hidden_size
         new = lambda *size: Parameter(torch.empty(*size, dtype=dtype))
         self.weight_ih, self.weight_hh = new(n, input_size), new(n, hidden_size)
         self.bias_ih, self.bias_hh = (new(n), new(n)) if bias else (None, None)
@@ -60,37 +60,37 @@ class RNNCellBase(nn.Module):
             hx = (zeros, zeros)
         elif torch.is_tensor(hx):
             hx = (hx,)
-        return self.result(self.step()(F.linear(input, self.weight_ih, self.bias_ih), hx, self.weight_hh, self.bias_hh))
+        return self._ws_result(self._ws_step()(F.linear(input, self.weight_ih, self.bias_ih), hx, self.weight_hh, self.bias_hh))
 
-    def result(self, state):
+    def _ws_result(self, state):
         return state[0]
 
 
 class RNNCell(RNNCellBase):
-    gates = 1
+    _ws_gates = 1
 
     def __init__(self, input_size, hidden_size, bias=True, nonlinearity='tanh', device=None, dtype=None):
         super().__init__(input_size, hidden_size, bias, device, dtype)
         self.nonlinearity = nonlinearity
 
-    def step(self):
+    def _ws_step(self):
         return _rnn_step(torch.relu if self.nonlinearity == 'relu' else torch.tanh)
 
 
 class LSTMCell(RNNCellBase):
-    gates = 4
+    _ws_gates = 4
 
-    def step(self):
+    def _ws_step(self):
         return _lstm_step
 
-    def result(self, state):
+    def _ws_result(self, state):
         return state
 
 
 class GRUCell(RNNCellBase):
-    gates = 3
+    _ws_gates = 3
 
-    def step(self):
+    def _ws_step(self):
         return _gru_step
 
 
@@ -105,19 +105,19 @@ class RNNBase(nn.Module):
     def __init__(self, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0,
                  bidirectional=False, proj_size=0, device=None, dtype=None):
         super().__init__()
-        if proj_size and self.states == 1:
+        if proj_size and self._ws_states == 1:
             raise ValueError('proj_size argument is only supported for LSTM, not RNN or GRU')
         if not 0 <= proj_size < hidden_size:
             raise ValueError('proj_size has to be smaller than hidden_size')
         self.input_size, self.hidden_size, self.num_layers, self.bias = input_size, hidden_size, num_layers, bias
         self.batch_first, self.dropout, self.bidirectional, self.proj_size = batch_first, dropout, bidirectional, proj_size
-        n, self.directions = self.gates * hidden_size, 2 if bidirectional else 1
+        n, self._ws_directions = self._ws_gates * hidden_size, 2 if bidirectional else 1
         new = lambda *size: Parameter(torch.empty(*size, dtype=dtype))
-        self._outputs = proj_size or hidden_size
-        for name in self._names():
-            inputs = input_size if name[:2] == '_l' and name[2:].split('_')[0] == '0' else self._outputs * self.directions
+        self._ws_outputs = proj_size or hidden_size
+        for name in self._ws_names():
+            inputs = input_size if name[:2] == '_l' and name[2:].split('_')[0] == '0' else self._ws_outputs * self._ws_directions
             setattr(self, 'weight_ih' + name, new(n, inputs))
-            setattr(self, 'weight_hh' + name, new(n, self._outputs))
+            setattr(self, 'weight_hh' + name, new(n, self._ws_outputs))
             if bias:
                 setattr(self, 'bias_ih' + name, new(n))
                 setattr(self, 'bias_hh' + name, new(n))
@@ -131,7 +131,7 @@ class RNNBase(nn.Module):
     @property
     def all_weights(self):
         kinds = ['weight_ih', 'weight_hh'] + ['bias_ih', 'bias_hh'] * bool(self.bias) + ['weight_hr'] * bool(self.proj_size)
-        return [[getattr(self, kind + name) for kind in kinds] for name in self._names()]
+        return [[getattr(self, kind + name) for kind in kinds] for name in self._ws_names()]
 
     def extra_repr(self):
         text = f'{self.input_size}, {self.hidden_size}'
@@ -141,17 +141,17 @@ class RNNBase(nn.Module):
                 text += f', {name}={getattr(self, name)}'
         return text
 
-    def _names(self):
-        return [f'_l{i}' + end for i in range(self.num_layers) for end in ('', '_reverse')[:self.directions]]
+    def _ws_names(self):
+        return [f'_l{i}' + end for i in range(self.num_layers) for end in ('', '_reverse')[:self._ws_directions]]
 
     def flatten_parameters(self):
         pass
 
-    def _run(self, x, state, name, backwards, alive=None):
+    def _ws_run(self, x, state, name, backwards, alive=None):
         """alive: at which steps which sequence is there; where one is not, its state waits."""
         b, c = (getattr(self, 'bias_ih' + name), getattr(self, 'bias_hh' + name)) if self.bias else (None, None)
         steps = F.linear(x, getattr(self, 'weight_ih' + name), b).unbind(0)
-        step, u, out = self.step(), getattr(self, 'weight_hh' + name), []
+        step, u, out = self._ws_step(), getattr(self, 'weight_hh' + name), []
         for t in reversed(range(len(steps))) if backwards else range(len(steps)):
             before, state = state, step(steps[t], state, u, c)
             if self.proj_size:  # of what the cell gives out, which is what the next step sees
@@ -161,7 +161,7 @@ class RNNBase(nn.Module):
             out.append(state[0])
         return torch.stack(out[::-1] if backwards else out), state
 
-    def _forward_packed(self, packed, hx):
+    def _ws_forward_packed(self, packed, hx):
         x, lengths = _rnn().steps_of(packed)
         there, back = packed.sorted_indices, packed.unsorted_indices
         if hx is not None and there is not None:
@@ -177,38 +177,38 @@ class RNNBase(nn.Module):
 
     def forward(self, input, hx=None, alive=None):
         if not torch.is_tensor(input):
-            return self._forward_packed(input, hx)
+            return self._ws_forward_packed(input, hx)
         batched = input.ndim == 3
         x = input if batched else input.unsqueeze(1)
         if batched and self.batch_first:
             x = x.transpose(0, 1)
         if hx is None:
-            zeros = lambda size: torch.zeros(self.num_layers * self.directions, x.shape[1], size, dtype=x.dtype)
-            hx = [zeros(self._outputs), zeros(self.hidden_size)][:self.states]
+            zeros = lambda size: torch.zeros(self.num_layers * self._ws_directions, x.shape[1], size, dtype=x.dtype)
+            hx = [zeros(self._ws_outputs), zeros(self.hidden_size)][:self._ws_states]
         else:
             hx = (hx,) if torch.is_tensor(hx) else hx
             hx = [h if batched else h.unsqueeze(1) for h in hx]
         last = []
-        for i, name in enumerate(self._names()):
-            if i % self.directions == 0:
+        for i, name in enumerate(self._ws_names()):
+            if i % self._ws_directions == 0:
                 if i and self.dropout:
                     x = F.dropout(x, self.dropout, self.training)
                 sides = []
-            out, state = self._run(x, [h[i] for h in hx], name, i % self.directions == 1, alive)
+            out, state = self._ws_run(x, [h[i] for h in hx], name, i % self._ws_directions == 1, alive)
             sides.append(out)
             last.append(state)
-            if len(sides) == self.directions:
-                x = torch.cat(sides, -1) if self.directions == 2 else out
+            if len(sides) == self._ws_directions:
+                x = torch.cat(sides, -1) if self._ws_directions == 2 else out
         if batched and self.batch_first:
             x = x.transpose(0, 1)
-        last = [torch.stack([s[k] for s in last]) for k in range(self.states)]
+        last = [torch.stack([s[k] for s in last]) for k in range(self._ws_states)]
         if not batched:
             x, last = x.squeeze(1), [s.squeeze(1) for s in last]
-        return x, last[0] if self.states == 1 else tuple(last)
+        return x, last[0] if self._ws_states == 1 else tuple(last)
 
 
 class RNN(RNNBase):
-    gates, states = 1, 1
+    _ws_gates, _ws_states = 1, 1
 
     @property
     def mode(self):
@@ -218,21 +218,21 @@ class RNN(RNNBase):
         super().__init__(input_size, hidden_size, num_layers, *args, **kwargs)
         self.nonlinearity = nonlinearity
 
-    def step(self):
+    def _ws_step(self):
         return _rnn_step(torch.relu if self.nonlinearity == 'relu' else torch.tanh)
 
 
 class LSTM(RNNBase):
-    gates, states, mode = 4, 2, 'LSTM'
+    _ws_gates, _ws_states, mode = 4, 2, 'LSTM'
 
-    def step(self):
+    def _ws_step(self):
         return _lstm_step
 
 
 class GRU(RNNBase):
-    gates, states, mode = 3, 1, 'GRU'
+    _ws_gates, _ws_states, mode = 3, 1, 'GRU'
 
-    def step(self):
+    def _ws_step(self):
         return _gru_step
 
 
@@ -245,7 +245,7 @@ class MultiheadAttention(nn.Module):
         self.embed_dim, self.num_heads, self.dropout, self.batch_first = embed_dim, num_heads, dropout, batch_first
         self.kdim, self.vdim, self.add_zero_attn, self.bias_k, self.bias_v = kdim or embed_dim, vdim or embed_dim, add_zero_attn, None, None
         self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
-        self._plain = self._qkv_same_embed_dim and not add_bias_kv and not add_zero_attn
+        self._ws_plain = self._qkv_same_embed_dim and not add_bias_kv and not add_zero_attn
         self.head_dim = embed_dim // num_heads
         assert self.head_dim * num_heads == embed_dim, 'embed_dim must be divisible by num_heads'
         self.q_proj_weight = self.k_proj_weight = self.v_proj_weight = self.in_proj_weight = None
@@ -272,13 +272,13 @@ class MultiheadAttention(nn.Module):
             if bias is not None:
                 nn.init.xavier_normal_(bias)
 
-    def _project(self, x, first, n):
+    def _ws_project(self, x, first, n):
         """n of the three projections of x, by one product: [batch, heads, length, head_dim] each."""
         rows = slice(first * self.embed_dim, (first + n) * self.embed_dim)
         x = F.linear(x, self.in_proj_weight[rows], None if self.in_proj_bias is None else self.in_proj_bias[rows])
         return [y.unflatten(-1, (self.num_heads, self.head_dim)).transpose(1, 2) for y in x.chunk(n, -1)]
 
-    def _any(self, query, key, value, padding, mask, average):
+    def _ws_any(self, query, key, value, padding, mask, average):
         """Keys and values of other widths, with learned or zero ones behind them; all by batch first."""
         query, key, value = [x.transpose(0, 1) for x in (query, key, value)]
         out, weights = F.multi_head_attention_forward(
@@ -295,16 +295,16 @@ class MultiheadAttention(nn.Module):
             query, key, value = query.unsqueeze(0), key.unsqueeze(0), value.unsqueeze(0)
         elif not self.batch_first:
             query, key, value = query.transpose(0, 1), key.transpose(0, 1), value.transpose(0, 1)
-        if not self._plain:
-            out, weights = self._any(query, key, value, key_padding_mask, attn_mask, average_attn_weights)
+        if not self._ws_plain:
+            out, weights = self._ws_any(query, key, value, key_padding_mask, attn_mask, average_attn_weights)
             out = out if batched else out.squeeze(0)
             return out if self.batch_first or not batched else out.transpose(0, 1), weights if need_weights else None
         if same and of_one:
-            q, k, v = self._project(query, 0, 3)
+            q, k, v = self._ws_project(query, 0, 3)
         elif of_one:
-            q, (k, v) = self._project(query, 0, 1)[0], self._project(key, 1, 2)
+            q, (k, v) = self._ws_project(query, 0, 1)[0], self._ws_project(key, 1, 2)
         else:
-            q, k, v = [self._project(x, i, 1)[0] for i, x in enumerate((query, key, value))]
+            q, k, v = [self._ws_project(x, i, 1)[0] for i, x in enumerate((query, key, value))]
         scores = q @ k.transpose(-2, -1) / math.sqrt(self.head_dim)
         if attn_mask is not None:
             if attn_mask.ndim == 3:
@@ -347,21 +347,21 @@ class _TransformerLayer(nn.Module):
                  batch_first=False, norm_first=False, bias=True, device=None, dtype=None):
         super().__init__()
         self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, dtype=dtype)
-        self._init_attention(d_model, nhead, dropout, bias, batch_first=batch_first, dtype=dtype)
+        self._ws_init_attention(d_model, nhead, dropout, bias, batch_first=batch_first, dtype=dtype)
         self.linear1 = nn.Linear(d_model, dim_feedforward, bias, dtype=dtype)
         self.dropout = nn.Dropout(dropout)
         self.linear2 = nn.Linear(dim_feedforward, d_model, bias, dtype=dtype)
         self.norm_first = norm_first
         self.norm1 = nn.LayerNorm(d_model, layer_norm_eps, bias=bias, dtype=dtype)
         self.norm2 = nn.LayerNorm(d_model, layer_norm_eps, bias=bias, dtype=dtype)
-        self._init_norm(d_model, layer_norm_eps, bias=bias, dtype=dtype)
+        self._ws_init_norm(d_model, layer_norm_eps, bias=bias, dtype=dtype)
         self.dropout1, self.dropout2 = nn.Dropout(dropout), nn.Dropout(dropout)
         self.activation = _activation(activation)
 
-    def _init_attention(self, *args, **kwargs):
+    def _ws_init_attention(self, *args, **kwargs):
         """What a decoder has more: its place is here, as modules are in the order they were made."""
 
-    def _init_norm(self, *args, **kwargs):
+    def _ws_init_norm(self, *args, **kwargs):
         pass
 
     def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
@@ -387,10 +387,10 @@ class TransformerDecoderLayer(_TransformerLayer):
                          bias, device, dtype)
         self.dropout3 = nn.Dropout(dropout)
 
-    def _init_attention(self, *args, **kwargs):
+    def _ws_init_attention(self, *args, **kwargs):
         self.multihead_attn = MultiheadAttention(*args, **kwargs)
 
-    def _init_norm(self, *args, **kwargs):
+    def _ws_init_norm(self, *args, **kwargs):
         self.norm3 = nn.LayerNorm(*args, **kwargs)
 
     def _mha_block(self, x, mem, attn_mask, key_padding_mask, is_causal=False):

@@ -48,16 +48,16 @@ class Optimizer:
             for group in self.param_groups:
                 for p in group['params']:
                     if p.grad is not None:
-                        self.update(p, -p.grad if group.get('maximize') else p.grad, group, self.state[p])
+                        self._ws_update(p, -p.grad if group.get('maximize') else p.grad, group, self.state[p])
         return loss
 
-    def _numbers(self):
+    def _ws_numbers(self):
         """id of each parameter -> its number in state_dict()."""
         flat = [p for group in self.param_groups for p in group['params']]
         return {id(p): i for i, p in enumerate(flat)}, flat
 
     def state_dict(self):
-        numbers, flat = self._numbers()
+        numbers, flat = self._ws_numbers()
         groups = [{**{k: v for k, v in group.items() if k != 'params'}, 'params': [numbers[id(p)] for p in group['params']]}
                   for group in self.param_groups]
         return {'state': {i: dict(self.state[p]) for i, p in enumerate(flat) if p in self.state and self.state[p]},
@@ -72,7 +72,7 @@ class Optimizer:
                 raise ValueError("loaded state dict contains a parameter group that doesn't match the size of "
                                  "optimizer's group")
             own.update({k: v for k, v in group.items() if k != 'params'})
-        _, flat = self._numbers()
+        _, flat = self._ws_numbers()
         self.state = defaultdict(dict)
         for i, entries in state_dict['state'].items():
             self.state[flat[i]] = {k: v.clone() if isinstance(v, torch.Tensor) else v for k, v in entries.items()}
@@ -94,7 +94,7 @@ class SGD(Optimizer):
                                       nesterov=nesterov, maximize=maximize, foreach=foreach,
                                       differentiable=differentiable, fused=fused))
 
-    def update(self, p, grad, group, state):
+    def _ws_update(self, p, grad, group, state):
         if group['weight_decay']:
             grad = grad + group['weight_decay'] * p
         momentum = group['momentum']
@@ -135,7 +135,7 @@ def _moments(p, grad, group, state):
 
 
 class Adam(Optimizer):
-    decoupled = False
+    _ws_decoupled = False
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, foreach=None,
                  maximize=False, capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False):
@@ -144,9 +144,9 @@ class Adam(Optimizer):
         super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad,
                                       maximize=maximize, foreach=foreach, capturable=capturable,
                                       differentiable=differentiable, fused=fused,
-                                      decoupled_weight_decay=decoupled_weight_decay or self.decoupled))
+                                      decoupled_weight_decay=decoupled_weight_decay or self._ws_decoupled))
 
-    def update(self, p, grad, group, state):
+    def _ws_update(self, p, grad, group, state):
         lr, (b1, b2) = group['lr'], group['betas']
         n, m, v = _moments(p, _decayed(p, grad, group), group, state)
         if group['amsgrad']:
@@ -155,7 +155,7 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    decoupled = True
+    _ws_decoupled = True
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, *, maximize=False,
                  foreach=None, capturable=False, differentiable=False, fused=None):
@@ -170,7 +170,7 @@ class NAdam(Optimizer):
                                       momentum_decay=momentum_decay, decoupled_weight_decay=decoupled_weight_decay,
                                       **options))
 
-    def update(self, p, grad, group, state):
+    def _ws_update(self, p, grad, group, state):
         lr, (b1, b2) = group['lr'], group['betas']
         grad = _decayed(p, grad, group)
         n, m, v = _moments(p, grad, group, state)
@@ -187,7 +187,7 @@ class RAdam(Optimizer):
         super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay,
                                       decoupled_weight_decay=decoupled_weight_decay, **options))
 
-    def update(self, p, grad, group, state):
+    def _ws_update(self, p, grad, group, state):
         lr, (b1, b2) = group['lr'], group['betas']
         n, m, v = _moments(p, _decayed(p, grad, group), group, state)
         most = 2 / (1 - b2) - 1
@@ -203,7 +203,7 @@ class Adamax(Optimizer):
     def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, **options):
         super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, **options))
 
-    def update(self, p, grad, group, state):
+    def _ws_update(self, p, grad, group, state):
         b1, b2 = group['betas']
         grad = _decayed(p, grad, group)
         n = _fresh(p, state, 'exp_avg', 'exp_inf')
@@ -216,7 +216,7 @@ class Rprop(Optimizer):
     def __init__(self, params, lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), **options):
         super().__init__(params, dict(lr=lr, etas=etas, step_sizes=step_sizes, **options))
 
-    def update(self, p, grad, group, state):
+    def _ws_update(self, p, grad, group, state):
         if not state:
             state.update(step=0, prev=torch.zeros_like(p), step_size=torch.full_like(p, group['lr']))
         state['step'] += 1
@@ -234,7 +234,7 @@ class RMSprop(Optimizer):
         super().__init__(params, dict(lr=lr, momentum=momentum, alpha=alpha, eps=eps, centered=centered,
                                       weight_decay=weight_decay, **options))
 
-    def update(self, p, grad, group, state):
+    def _ws_update(self, p, grad, group, state):
         a = group['alpha']
         grad = _decayed(p, grad, group)
         _fresh(p, state, 'square_avg', 'momentum_buffer', 'grad_avg')
@@ -253,7 +253,7 @@ class Adagrad(Optimizer):
         super().__init__(params, dict(lr=lr, lr_decay=lr_decay, eps=eps, weight_decay=weight_decay,
                                       initial_accumulator_value=initial_accumulator_value, **options))
 
-    def update(self, p, grad, group, state):
+    def _ws_update(self, p, grad, group, state):
         grad = _decayed(p, grad, group)
         n = _fresh(p, state, 'sum')
         if n == 1:
@@ -266,7 +266,7 @@ class Adadelta(Optimizer):
     def __init__(self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, **options):
         super().__init__(params, dict(lr=lr, rho=rho, eps=eps, weight_decay=weight_decay, **options))
 
-    def update(self, p, grad, group, state):
+    def _ws_update(self, p, grad, group, state):
         rho, eps = group['rho'], group['eps']
         grad = _decayed(p, grad, group)
         _fresh(p, state, 'square_avg', 'acc_delta')
@@ -282,7 +282,7 @@ class ASGD(Optimizer):
     def __init__(self, params, lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, **options):
         super().__init__(params, dict(lr=lr, lambd=lambd, alpha=alpha, t0=t0, weight_decay=weight_decay, **options))
 
-    def update(self, p, grad, group, state):
+    def _ws_update(self, p, grad, group, state):
         grad = _decayed(p, grad, group)
         n = _fresh(p, state, 'ax')
         eta, mu = state.get('eta', group['lr']), state.get('mu', 1.0)

@@ -14,13 +14,13 @@ class LRScheduler:
     def get_lr(self):
         raise NotImplementedError
 
-    def _at(self, base, epoch):
+    def _ws_at(self, base, epoch):
         """The rate, for schedulers that know it without their way there; else None."""
         return None
 
     def step(self, epoch=None):
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
-        rates = [None] if epoch is None else [self._at(base, epoch) for base in self.base_lrs]
+        rates = [None] if epoch is None else [self._ws_at(base, epoch) for base in self.base_lrs]
         rates = self.get_lr() if rates[0] is None else rates
         for group, lr in zip(self.optimizer.param_groups, rates):
             group['lr'] = lr
@@ -29,11 +29,11 @@ class LRScheduler:
     def get_last_lr(self):
         return self._last_lr
 
-    def _lrs(self):
+    def _ws_lrs(self):
         return [group['lr'] for group in self.optimizer.param_groups]
 
-    def _times(self, factor):
-        return [lr * factor for lr in self._lrs()]
+    def _ws_times(self, factor):
+        return [lr * factor for lr in self._ws_lrs()]
 
     def state_dict(self):
         return {key: value for key, value in self.__dict__.items() if key != 'optimizer'}
@@ -58,8 +58,8 @@ class LambdaLR(LRScheduler):
 class MultiplicativeLR(LambdaLR):
     def get_lr(self):
         if self.last_epoch == 0:
-            return self._lrs()
-        return [lr * f(self.last_epoch) for lr, f in zip(self._lrs(), self.lr_lambdas)]
+            return self._ws_lrs()
+        return [lr * f(self.last_epoch) for lr, f in zip(self._ws_lrs(), self.lr_lambdas)]
 
 
 class StepLR(LRScheduler):
@@ -67,12 +67,12 @@ class StepLR(LRScheduler):
         self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer, last_epoch)
 
-    def _at(self, base, epoch):
+    def _ws_at(self, base, epoch):
         return base * self.gamma ** (epoch // self.step_size)
 
     def get_lr(self):
         due = self.last_epoch and self.last_epoch % self.step_size == 0
-        return self._times(self.gamma) if due else self._lrs()
+        return self._ws_times(self.gamma) if due else self._ws_lrs()
 
 
 class MultiStepLR(LRScheduler):
@@ -80,12 +80,12 @@ class MultiStepLR(LRScheduler):
         self.milestones, self.gamma = list(milestones), gamma
         super().__init__(optimizer, last_epoch)
 
-    def _at(self, base, epoch):
+    def _ws_at(self, base, epoch):
         return base * self.gamma ** len([m for m in self.milestones if m <= epoch])
 
     def get_lr(self):
         due = self.milestones.count(self.last_epoch)
-        return self._times(self.gamma ** due) if due else self._lrs()
+        return self._ws_times(self.gamma ** due) if due else self._ws_lrs()
 
 
 class ConstantLR(LRScheduler):
@@ -93,13 +93,13 @@ class ConstantLR(LRScheduler):
         self.factor, self.total_iters = factor, total_iters
         super().__init__(optimizer, last_epoch)
 
-    def _at(self, base, epoch):
+    def _ws_at(self, base, epoch):
         return base * (1.0 if epoch >= self.total_iters else self.factor)
 
     def get_lr(self):
         if self.last_epoch == 0:
-            return self._times(self.factor)
-        return self._times(1 / self.factor) if self.last_epoch == self.total_iters else self._lrs()
+            return self._ws_times(self.factor)
+        return self._ws_times(1 / self.factor) if self.last_epoch == self.total_iters else self._ws_lrs()
 
 
 class LinearLR(LRScheduler):
@@ -107,16 +107,16 @@ class LinearLR(LRScheduler):
         self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
         super().__init__(optimizer, last_epoch)
 
-    def _at(self, base, epoch):
+    def _ws_at(self, base, epoch):
         return base * (self.start_factor + (self.end_factor - self.start_factor) * min(self.total_iters, epoch) / self.total_iters)
 
     def get_lr(self):
         start, end, n = self.start_factor, self.end_factor, self.total_iters
         if self.last_epoch == 0:
-            return self._times(start)
+            return self._ws_times(start)
         if self.last_epoch > n:
-            return self._lrs()
-        return self._times(1 + (end - start) / (n * start + (self.last_epoch - 1) * (end - start)))
+            return self._ws_lrs()
+        return self._ws_times(1 + (end - start) / (n * start + (self.last_epoch - 1) * (end - start)))
 
 
 class ExponentialLR(LRScheduler):
@@ -124,11 +124,11 @@ class ExponentialLR(LRScheduler):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def _at(self, base, epoch):
+    def _ws_at(self, base, epoch):
         return base * self.gamma ** epoch
 
     def get_lr(self):
-        return self._times(self.gamma) if self.last_epoch else self._lrs()
+        return self._ws_times(self.gamma) if self.last_epoch else self._ws_lrs()
 
 
 class PolynomialLR(LRScheduler):
@@ -136,14 +136,14 @@ class PolynomialLR(LRScheduler):
         self.total_iters, self.power = total_iters, power
         super().__init__(optimizer, last_epoch)
 
-    def _at(self, base, epoch):
+    def _ws_at(self, base, epoch):
         return base * (1 - min(self.total_iters, epoch) / self.total_iters) ** self.power
 
     def get_lr(self):
         n = self.total_iters
         if self.last_epoch == 0 or self.last_epoch > n:
-            return self._lrs()
-        return self._times(((1 - self.last_epoch / n) / (1 - (self.last_epoch - 1) / n)) ** self.power)
+            return self._ws_lrs()
+        return self._ws_times(((1 - self.last_epoch / n) / (1 - (self.last_epoch - 1) / n)) ** self.power)
 
 
 class CosineAnnealingLR(LRScheduler):
@@ -151,17 +151,17 @@ class CosineAnnealingLR(LRScheduler):
         self.T_max, self.eta_min = T_max, eta_min
         super().__init__(optimizer, last_epoch)
 
-    def _at(self, base, epoch):
+    def _ws_at(self, base, epoch):
         return self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * epoch / self.T_max)) / 2
 
     def get_lr(self):
         n, t, low = self.T_max, self.last_epoch, self.eta_min
         if t == 0:
-            return self._lrs()
+            return self._ws_lrs()
         if (t - 1 - n) % (2 * n) == 0:
-            return [lr + (base - low) * (1 - math.cos(math.pi / n)) / 2 for lr, base in zip(self._lrs(), self.base_lrs)]
+            return [lr + (base - low) * (1 - math.cos(math.pi / n)) / 2 for lr, base in zip(self._ws_lrs(), self.base_lrs)]
         factor = (1 + math.cos(math.pi * t / n)) / (1 + math.cos(math.pi * (t - 1) / n))
-        return [factor * (lr - low) + low for lr in self._lrs()]
+        return [factor * (lr - low) + low for lr in self._ws_lrs()]
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
@@ -202,7 +202,7 @@ class OneCycleLR(LRScheduler):
                      ('initial_lr', 'min_lr', 'max_momentum', 'max_momentum', n - 1)]
         else:
             ends += [('max_lr', 'min_lr', 'base_momentum', 'max_momentum', n - 1)]
-        self._phases, self._strategy, self.cycle_momentum = ends, anneal_strategy, cycle_momentum
+        self._ws_phases, self._ws_strategy, self.cycle_momentum = ends, anneal_strategy, cycle_momentum
         rates = list(max_lr) if isinstance(max_lr, (list, tuple)) else [max_lr] * len(optimizer.param_groups)
         if last_epoch == -1:
             for group, rate in zip(optimizer.param_groups, rates):
@@ -215,8 +215,8 @@ class OneCycleLR(LRScheduler):
             raise ValueError('optimizer must support momentum or beta1 with `cycle_momentum` option enabled')
         super().__init__(optimizer, last_epoch)
 
-    def _between(self, start, end, share):
-        if self._strategy == 'linear':
+    def _ws_between(self, start, end, share):
+        if self._ws_strategy == 'linear':
             return (end - start) * share + start
         return end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)
 
@@ -224,14 +224,14 @@ class OneCycleLR(LRScheduler):
         if self.last_epoch > self.total_steps:
             raise ValueError(f'Tried to step {self.last_epoch} times. The total number of steps is {self.total_steps}')
         begin, phase = 0.0, 0
-        while self.last_epoch > self._phases[phase][4] and phase < len(self._phases) - 1:
-            begin, phase = self._phases[phase][4], phase + 1
-        low, high, first, last, end = self._phases[phase]
+        while self.last_epoch > self._ws_phases[phase][4] and phase < len(self._ws_phases) - 1:
+            begin, phase = self._ws_phases[phase][4], phase + 1
+        low, high, first, last, end = self._ws_phases[phase]
         share, rates = (self.last_epoch - begin) / (end - begin), []
         for group in self.optimizer.param_groups:
-            rates.append(self._between(group[low], group[high], share))
+            rates.append(self._ws_between(group[low], group[high], share))
             if self.cycle_momentum:
-                momentum = self._between(group[first], group[last], share)
+                momentum = self._ws_between(group[first], group[last], share)
                 if 'betas' in group:
                     group['betas'] = (momentum, *group['betas'][1:])
                 else:
@@ -252,8 +252,8 @@ class CyclicLR(LRScheduler):
         self.total_size, self.step_ratio = up + down, up / (up + down)
         scales = {'triangular': (lambda n: 1.0, 'cycle'), 'triangular2': (lambda n: 1 / 2.0 ** (n - 1), 'cycle'),
                   'exp_range': (lambda n: gamma ** n, 'iterations')}
-        self._scale, self.scale_mode = scales[mode] if scale_fn is None else (scale_fn, scale_mode)
-        self.cycle_momentum, self._momenta = cycle_momentum, (base_momentum, max_momentum)
+        self._ws_scale, self.scale_mode = scales[mode] if scale_fn is None else (scale_fn, scale_mode)
+        self.cycle_momentum, self._ws_momenta = cycle_momentum, (base_momentum, max_momentum)
         super().__init__(optimizer, last_epoch)
         self.base_lrs = low
 
@@ -261,9 +261,9 @@ class CyclicLR(LRScheduler):
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         x = 1.0 + self.last_epoch / self.total_size - cycle
         share = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
-        share *= self._scale(cycle if self.scale_mode == 'cycle' else self.last_epoch)
+        share *= self._ws_scale(cycle if self.scale_mode == 'cycle' else self.last_epoch)
         if self.cycle_momentum:
-            low, high = self._momenta
+            low, high = self._ws_momenta
             for group in self.optimizer.param_groups:
                 if 'betas' in group:
                     group['betas'] = (high - (high - low) * share, *group['betas'][1:])
@@ -298,12 +298,12 @@ class SequentialLR(LRScheduler):
 class ChainedScheduler(LRScheduler):
     def __init__(self, schedulers, optimizer=None):
         self._schedulers, self.optimizer = list(schedulers), optimizer or schedulers[0].optimizer
-        self._last_lr = self._lrs()
+        self._last_lr = self._ws_lrs()
 
     def step(self):
         for scheduler in self._schedulers:
             scheduler.step()
-        self._last_lr = self._lrs()
+        self._last_lr = self._ws_lrs()
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -314,7 +314,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.min_lrs = list(min_lr) if isinstance(min_lr, (list, tuple)) else [min_lr] * len(optimizer.param_groups)
         self.last_epoch, self.num_bad_epochs, self.cooldown_counter = 0, 0, 0
         self.best = math.inf if mode == 'min' else -math.inf
-        self._last_lr = self._lrs()
+        self._last_lr = self._ws_lrs()
 
     def _is_better(self, a):
         sign = -1 if self.mode == 'min' else 1
@@ -339,4 +339,4 @@ class ReduceLROnPlateau(LRScheduler):
                 if group['lr'] - lr > self.eps:
                     group['lr'] = lr
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
-        self._last_lr = self._lrs()
+        self._last_lr = self._ws_lrs()
