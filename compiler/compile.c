@@ -72,6 +72,7 @@ static struct loops *lower_graph(const struct compile *c, const struct graph *g,
     struct loops *l = loops_lower(g, a, d);
     if (l && c->fusion != WS_EAGER && c->limits->kind == DEVICE_CUDA && c->limits->sm >= 80)
         loops_results_apart(l, c->limits->units);
+    if (l && c->fusion != WS_EAGER && c->limits->wgmma) loops_read_beside(l);
     return l;
 }
 
