@@ -216,6 +216,8 @@ ex ex_mod(struct exprs *p, ex a, ex b) {
     const struct ex_node *n = ex_at(p, r);
     if (n->kind == EX_MOD && n->b == b) return r;
     if (ex_is_const(p, b, &y)) {
+        /* (t % (x*y)) % y == t % y */
+        if (n->kind == EX_MOD && ex_is_const(p, n->b, &x) && x % y == 0) return ex_mod(p, n->a, b);
         /* (g*t + k) % (g*m) == g*(t % m) + k, of k below g */
         struct sum s = ex_unpack(p, r);
         int64_t g = y, k = s.k;

@@ -847,6 +847,26 @@ static void put_if_wide(struct emitter *w, const struct tile_program *t) {
          (long long)tile_pack_blocks(t, TILE_A), (long long)tile_pack_blocks(t, TILE_B));
 }
 
+/* A factor that is the same in every call, and small beside L2, is on its way there while the
+ * launch before ends: memory has little to do then, and all tiles' first steps would wait for it.
+ * GPT-2's prompt of 1024 tokens, whose 48 weights are of 1 to 5 MB, takes an H200 764 us so, 774
+ * without. */
+static void put_prefetch_of_fixed(struct emitter *w, const struct tile_program *t) {
+    enum { OF_L2 = 4 };
+    for (int i = 0; i < RINGS && !t->ahead; i++) {
+        const struct operand *o = ring(t, i)->operand;
+        bool fixed = o->axis == AXIS_M ? w->k->a_fixed : w->k->b_fixed;
+        int64_t lines = o->along ? o->depth : o->rows, width = o->along ? o->rows : o->depth,
+                bytes = ((lines - 1) * o->pitch + width) * dtype_bytes(o->stored);
+        if (!fixed || o->load == NO_VALUE || o->made || o->windows || o->run || o->batches > 1 ||
+            bytes * OF_L2 > w->k->limits->l2_bytes)
+            continue;
+        line(w, "k_prefetch_l2((const char *)p%d + %lldLL, %lldLL);",
+             argument_of(w, w->k->values.at[o->load].buffer),
+             (long long)o->offset * dtype_bytes(o->stored), (long long)bytes);
+    }
+}
+
 static void put_product(struct emitter *w, const struct tile_program *t) {
     const struct kernel *k = w->k;
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];
@@ -899,6 +919,7 @@ static void put_product(struct emitter *w, const struct tile_program *t) {
             line(w, "if (threadIdx.x == 0) k_map_prefetch(&map_a), k_map_prefetch(&map_b);");
         put_barriers(w, t);
     }
+    put_prefetch_of_fixed(w, t);
     line(w, "k_enter();");
     if (t->product->pairs) put_if_wide(w, t);
     put_unless_wide(w, t);

@@ -40,10 +40,12 @@ static double parts_us(const struct kernel *k, double bytes) {
 double cost_by_threads(const struct kernel *k, const struct layout *y) {
     const double TILE = 990, STEP = 53, COPY = 150; /* clocks: of each tile, step, element copied */
     const double OPERAND = 0.17, COPIED = 25;       /* instructions: from shared memory, into it */
-    /* The same of panels ahead, and of each sum; of a block that is alone on its multiprocessor,
-     * whose warps fold their sums and wait for each other at a time. Fitted to 4096^3, an H200. */
-    const double AHEAD = 1.3, OPERAND_AHEAD = 0.3, COPIED_AHEAD = 3, ALONE_AHEAD = 1.05;
-    enum { ALONE_FROM = 256 * 128 }; /* sums of a block */
+    /* The same of panels ahead, and of each sum. Fitted to 4096^3, an H200. */
+    const double AHEAD = 1.3, OPERAND_AHEAD = 0.3, COPIED_AHEAD = 3;
+    /* Of a block that is alone on its multiprocessor, whose warps fold their sums and wait for each
+     * other at a time: 8192^3 takes an H200 25.3 ms so, 22.4 by blocks of 96 x 128. */
+    const double ONE_BLOCK = 1.05;
+    enum { ONE_FROM = 256 * 128 }; /* sums of a block */
     /* So many times that where it takes finding an element of a window in an image: 64 filters of
      * 27 terms at 10.3 million places take 5.6 ms on an H100. */
     const double WINDOW = 16;
@@ -71,8 +73,8 @@ double cost_by_threads(const struct kernel *k, const struct layout *y) {
     if (y->stages) { /* panels ahead */
         alone = STEP + TILE / depth / 4;
         warp = (AHEAD * sums + OPERAND_AHEAD * (y->ex + y->vec) + COPIED_AHEAD * copied) / 4;
-        if (y->bx * y->br >= ALONE_FROM) warp *= ALONE_AHEAD;
     }
+    if (y->bx * y->br >= ONE_FROM) warp *= ONE_BLOCK;
     double blocks = ceil(tiles / d->units);
     double step = alone + blocks * layout_warps(k, y) * warp;
     double ghz = device_clock_ghz(k->limits);
@@ -245,7 +247,9 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
     const double BARRIER = 60;  /* of all warps, which other blocks hide; not fitted to anything */
     const double LOADED = 0.92; /* of the clock */
     const double LATENCY = 2000, WAIT = 125, WAIT_ALONE = 120, PROMOTE = 260, PROMOTE_ALONE = 520;
-    const double READ = 40, READ_ALONE = 200; /* a factor into registers; not fitted to anything */
+    /* A factor into registers. 512^3 takes an H200 7.8 us in f32 by 64 x 32, 10.5 by 128 x 32, and
+     * in tf32 5.3 and 6.5; READ is not fitted to anything. */
+    const double READ = 40, READ_ALONE = 100;
     /* Of images as they lie: of the shorter of products and what they read of shared memory. 64
      * channels, 3 x 3, in 128 filters take an H200 946 us, in 64 filters 1141. */
     const double LYING = 0.15;
@@ -262,7 +266,10 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
      * 64 x 256, which moves 9.5 GB of spilled registers, 4800 by two blocks of 64 x 192, 3750 by
      * two of 64 x 128. */
     enum { MOST_KEPT = 64 };
-    const double BUSY = 12;  /* warps of a multiprocessor that keep these four busy */
+    /* Warps of a multiprocessor that keep these four busy. 16 x 4096 x 11008 in f32 takes an H200
+     * 84 us by four warps, 8 x 4096 x 4096 30 by two blocks of four, which were said to take 100
+     * and 37 with 12 here; 94 by pairs, said to take 96. */
+    const double BUSY = 8;
     const double USUAL = 64; /* columns */
     /* Where nearly all bytes are stored: 32768 x 32768 in tf32 by clusters takes an H200 1353 us at
      * a depth of 32, 1246 in bands of 16 tiles, 1406 and 1307 at 64. */

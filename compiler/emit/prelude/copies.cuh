@@ -195,6 +195,16 @@ K_DEVICE void k_enter() {
 #endif
 }
 
+/* Asks L2 for all of it, the blocks of a launch each for a share of its lines: before k_enter, of
+ * what no launch writes, while the launch before ends. */
+K_DEVICE void k_prefetch_l2(const void *p, long long bytes) {
+#ifndef WS_EMULATOR
+    for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i * 128 < bytes;
+         i += (long long)gridDim.x * blockDim.x)
+        asm volatile("prefetch.global.L2 [%0];" : : "l"((const char *)p + i * 128));
+#endif
+}
+
 /* ---- clusters, mbarriers and bulk copies (sm_90) ----------------------------------------------- */
 
 /* A cluster is the N adjacent blocks of `__global__ void __cluster_dims__(N, 1, 1) name(...)`. k_cluster_sync: all
