@@ -162,7 +162,8 @@ struct loops {
     const struct graph *graph; /* the decomposed graph */
     VEC(struct buffer) buffers;
     VEC(struct nest) nests;
-    VEC(int64_t) steps; /* by loop */
+    VEC(int64_t) steps;    /* by loop */
+    const uint32_t *epoch; /* by node of the graph, as nests have it; NULL: it has no loops */
 };
 
 /* The loop of an epoch, or NO_LOOP; and how often its nests are run. */
