@@ -14,6 +14,9 @@
  * none, nothing is known of it. Of a tensor that only a part is read of, a buffer holds that
  * (loop/trim.c).
  *
+ * A kernel of all steps of a loop is judged step by step: each should have made what it left of
+ * what the step before has left, which is in memory, and an input here (steps_alone.h).
+ *
  * Some kernels are much more work so than as kernels: of what is put at indices, where it is not
  * added up (graph/landed.c), the part has an element for each pair of a source and a place. So
  * parts are made first, with what each of them costs, and joined to a graph by whoever chooses
@@ -21,7 +24,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/kernel.h"
 #include "schedule/schedule.h"
+#include "steps_alone.h"
 #include "ws_tune.h"
 
 #define NONE UINT32_MAX
@@ -45,6 +50,9 @@ struct alone {
     buffer_id *from;
     node_id *part;
     VEC(node_id) needed;
+    uint32_t loop;      /* the kernel's, of all steps; NO_LOOP */
+    VEC(buffer_id) has; /* memory of all steps that these read of the step before, */
+    node_id *left;      /* and by buffer its node in the part */
     struct part *parts; /* by kernel */
     struct ws_alone_part *said;
 };
@@ -60,9 +68,9 @@ static const struct buffer *buffer_at(const struct alone *x, int buffer) {
     return &x->p->loops->buffers.at[buffer];
 }
 
-/* Rows that begin at lines of memory, pieces of a whole. */
+/* Rows that begin at lines of memory, pieces of a whole, steps that begin where vectors do. */
 static bool has_gaps(const struct alone *x, const struct buffer *b) {
-    return (b->kind == BUFFER_TEMP || b->kind == BUFFER_WINDOW) &&
+    return (b->kind == BUFFER_TEMP || b->kind == BUFFER_WINDOW || b->kind == BUFFER_STACK) &&
            !meta_is_contiguous(x->p->loops->ex, &b->meta);
 }
 
@@ -83,6 +91,14 @@ static node_id node_of(const struct alone *x, int buffer) {
          : b->first     ? m->rank == b->meta.rank
                     : ex_value(x->g->ex, meta_numel(x->g->ex, m)) == x->p->buffers[buffer].numel);
     return same || b->kind == BUFFER_INPUT ? b->node - 1 : NONE;
+}
+
+/* Whose steps the kernel goes through, all of them; NO_LOOP: none's. */
+static uint32_t loop_of_kernel(const struct alone *x, int kernel) {
+    const struct kernel *k = x->p->kernels[kernel].ir;
+    if (!k->steps) return NO_LOOP;
+    const struct group *g = &k->schedule->groups.at[k->group];
+    return loop_of(x->p->loops->nests.at[g->members.at[0].nest].epoch);
 }
 
 /* ---- inputs of all --------------------------------------------------------------------------- */
@@ -112,8 +128,13 @@ static void add_inputs(struct alone *x) {
         x->read[b] = x->all->inputs.at[p->buffers[b].index].node;
         x->inputs.at[p->buffers[b].index] = b;
     }
-    for (int k = 0; k < p->n_kernels; k++)
-        for (int i = 0; i < p->kernels[k].n_reads; i++) add_read(x, p->kernels[k].reads[i]);
+    for (int k = 0; k < p->n_kernels; k++) {
+        const struct ws_kernel *kernel = &p->kernels[k];
+        for (int i = 0; i < kernel->n_reads; i++) add_read(x, kernel->reads[i]);
+        for (int i = 0; i < kernel->n_writes && loop_of_kernel(x, k) != NO_LOOP; i++)
+            if (buffer_at(x, kernel->writes[i])->kind == BUFFER_STACK)
+                add_read(x, kernel->writes[i]);
+    }
 }
 
 /* ---- a kernel's part ------------------------------------------------------------------------- */
@@ -135,12 +156,30 @@ static bool sums_landed(const struct alone *x, node_id n, struct landed *l) {
            x->from[l->pairs] == NONE;
 }
 
+static bool is_of_loop(const struct alone *x, node_id n) {
+    return x->loop != NO_LOOP && loop_of(x->p->loops->epoch[n]) == x->loop;
+}
+
+/* What a step has of the one before. */
+static void need_before(struct alone *x, node_id step) {
+    buffer_id memory = steps_memory(x->p->loops, step);
+    bool carried = !ex_value(x->g->ex, x->g->nodes.at[step].args[3].i), known = false;
+    if (!carried) return;
+    if (memory == (buffer_id)NO_MEMORY || x->read[memory] == NONE) {
+        need(x, steps_stack(x->p->loops, step));
+        return;
+    }
+    for (uint32_t i = 0; i < x->has.n; i++) known |= x->has.at[i] == memory;
+    if (!known) vec_push(x->arena, &x->has, memory);
+}
+
 /* All that these nodes are made of, up to what the kernel reads. */
 static void find_needed(struct alone *x) {
     for (uint32_t i = 0; i < x->needed.n; i++) {
         node_id id = x->needed.at[i];
         const struct node *n = &x->g->nodes.at[id];
         struct landed l;
+        if (n->op == OP_LOOP_STEP && is_of_loop(x, id)) need_before(x, id);
         if (sums_landed(x, id, &l)) {
             need(x, l.index);
             need(x, l.source);
@@ -159,11 +198,13 @@ static bool is_leaf(const struct alone *x, node_id n) {
     return x->from[n] != NONE || x->g->nodes.at[n].op == OP_INPUT;
 }
 
+/* Are these of loops that the kernel is one step of, or none? */
 static bool needs_loop(const struct alone *x) {
     bool any = false;
     for (uint32_t i = 0; i < x->needed.n; i++) {
         node_id n = x->needed.at[i];
-        any |= x->from[n] == NONE && op_info(x->g->nodes.at[n].op)->class == LOOP;
+        any |=
+            x->from[n] == NONE && op_info(x->g->nodes.at[n].op)->class == LOOP && !is_of_loop(x, n);
     }
     return any;
 }
@@ -201,15 +242,27 @@ static node_id held_of(struct alone *x, struct graph *g, node_id all, int buffer
     return all;
 }
 
-static void add_leaf(struct alone *x, struct part *part, node_id n) {
-    buffer_id from = x->from[n];
-    for (uint32_t i = 0; from == NONE && i < x->g->inputs.n; i++)
-        if (x->g->inputs.at[i].node == n)
-            vec_push(x->arena, &part->inputs, x->all->inputs.at[i].node);
-    if (from != NONE) vec_push(x->arena, &part->inputs, x->read[from]);
-    const struct node *in = &x->all->nodes.at[vec_last(&part->inputs)];
+/* The part's own of an input of all. */
+static node_id add_input(struct alone *x, struct part *part, node_id of_all) {
+    const struct node *in = &x->all->nodes.at[of_all];
     struct graph *g = part->values;
-    x->part[n] = graph_input(g, in->name, INPUT_ARG, "", &in->meta, g->inputs.n);
+    vec_push(x->arena, &part->inputs, of_all);
+    return graph_input(g, in->name, INPUT_ARG, "", &in->meta, g->inputs.n);
+}
+
+static void add_leaf(struct alone *x, struct part *part, node_id n) {
+    node_id of_all = x->from[n] != NONE ? x->read[x->from[n]] : NONE;
+    for (uint32_t i = 0; of_all == NONE && i < x->g->inputs.n; i++)
+        if (x->g->inputs.at[i].node == n) of_all = x->all->inputs.at[i].node;
+    x->part[n] = add_input(x, part, of_all);
+}
+
+/* What a step leaves that is wanted. */
+static void add_steps(struct alone *x, struct part *part) {
+    node_id *wanted = NEW_ARRAY(x->arena, node_id, part->outputs.n);
+    for (uint32_t i = 0; i < part->outputs.n; i++) wanted[i] = node_of(x, part->outputs.at[i]);
+    steps_add(part->values, x->p->loops, x->loop, x->needed.at, x->needed.n, wanted,
+              part->outputs.n, x->left, x->part);
 }
 
 static void make_part(struct alone *x, struct part *part) {
@@ -217,9 +270,12 @@ static void make_part(struct alone *x, struct part *part) {
     struct graph *g = part->values = graph_in(x->arena, x->g);
     for (uint32_t i = 0; i < x->needed.n; i++) /* a graph begins with its inputs */
         if (is_leaf(x, x->needed.at[i])) add_leaf(x, part, x->needed.at[i]);
+    for (uint32_t i = 0; i < x->has.n; i++)
+        x->left[x->has.at[i]] = add_input(x, part, x->read[x->has.at[i]]);
     for (uint32_t i = 0; i < x->needed.n; i++) {
         node_id n = x->needed.at[i];
         struct landed l;
+        if (is_of_loop(x, n)) continue;
         if (sums_landed(x, n, &l))
             x->part[n] =
                 graph_land(g, &x->g->nodes.at[n].meta, &l, x->part[l.index], x->part[l.source]);
@@ -228,6 +284,7 @@ static void make_part(struct alone *x, struct part *part) {
         else if (x->from[n] != NONE && buffer_at(x, (int)x->from[n])->first)
             x->part[n] = with_unread(x, g, x->part[n], buffer_at(x, (int)x->from[n]));
     }
+    if (x->loop != NO_LOOP) add_steps(x, part);
     for (uint32_t i = 0; i < part->outputs.n; i++)
         vec_push(x->arena, &g->outputs,
                  held_of(x, g, x->part[node_of(x, part->outputs.at[i])], part->outputs.at[i]));
@@ -238,7 +295,8 @@ static void add_kernel(struct alone *x, int kernel) {
     const struct ws_kernel *k = &x->p->kernels[kernel];
     struct part *part = &x->parts[kernel];
     struct ws_alone_part *said = &x->said[kernel];
-    x->needed.n = 0;
+    x->needed.n = x->has.n = 0;
+    x->loop = loop_of_kernel(x, kernel);
     for (int i = 0; i < k->n_reads; i++) {
         node_id n = node_of(x, k->reads[i]);
         if (n != NONE && x->p->buffers[k->reads[i]].kind != WS_BUF_INPUT)
@@ -256,7 +314,7 @@ static void add_kernel(struct alone *x, int kernel) {
         need(x, n);
     }
     find_needed(x);
-    if (needs_loop(x)) { /* what it reads of a loop lies there with gaps */
+    if (needs_loop(x)) { /* the steps before its own, of which nothing is left */
         said->n_unknown += (int)part->outputs.n;
         said->bytes = 0;
         part->outputs.n = 0;
@@ -276,6 +334,7 @@ struct ws_alone ws_alone_of(const struct ws_program *p, struct arena *a) {
     struct alone *x = NEW(a, struct alone);
     *x = (struct alone){.p = p, .g = g, .arena = a, .all = graph_in(a, g)};
     x->read = NEW_ARRAY(a, node_id, p->n_buffers);
+    x->left = NEW_ARRAY(a, node_id, p->n_buffers);
     x->from = NEW_ARRAY(a, buffer_id, g->nodes.n);
     x->part = NEW_ARRAY(a, node_id, g->nodes.n);
     x->parts = NEW_ARRAY(a, struct part, p->n_kernels);

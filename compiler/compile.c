@@ -69,7 +69,10 @@ static void print_memory(struct buf *b, struct compile *c) {
 
 static struct loops *lower_graph(const struct compile *c, const struct graph *g, struct arena *a,
                                  struct diag *d) {
-    struct loops *l = loops_lower(g, a, d);
+    struct graph *given = NEW(a, struct graph);
+    *given = *g;
+    given->keeps_states = c->limits->kind == DEVICE_CUDA;
+    struct loops *l = loops_lower(given, a, d);
     if (l && c->fusion != WS_EAGER && c->limits->kind == DEVICE_CUDA && c->limits->sm >= 80)
         loops_results_apart(l, c->limits->units);
     if (l && c->fusion != WS_EAGER && c->limits->kind == DEVICE_CUDA) loops_recurrences(l);
@@ -267,6 +270,69 @@ static void decompose_widely(struct compile *c) {
     if (graph_us(c, c->graph, false) >= graph_us(c, plain, false)) c->graph = plain;
 }
 
+/* A cost is off by 20 % at times, and launches have less that can go wrong. */
+static bool persists(struct schedule *s, uint32_t group, double launches, void *ctx) {
+    const double WORTH = 0.8; /* of what the launches take */
+    struct compile *c = ctx;
+    struct arena *scratch = arena_within(c->arena);
+    double us;
+    const char *bad = kernel_persistent_reason(s, group, c->limits, &us, scratch);
+    bool pays = !bad && us < WORTH * launches;
+    if (bad)
+        buf_printf(&s->log, "steps: no kernel of their own: %s\n", bad);
+    else
+        buf_printf(&s->log, "steps: %.0f us as launches, %.0f us as one kernel\n", launches, us);
+    arena_free(scratch);
+    c->may_persist |= !bad && !pays;
+    return !bad && (pays || c->fusion == WS_PERSISTENT);
+}
+
+/* Loops of a graph as kernels of all their steps: how many, and what all kernels take, in us. */
+struct stepping {
+    int kernels;
+    double us;
+    bool may_persist; /* there might be more */
+};
+
+static struct stepping steps_of(struct compile *c, const struct graph *g) {
+    struct stepping out = {.us = INFINITY};
+    struct arena *scratch = arena_within(c->arena);
+    struct schedule *s = fuse_anew(c, g, NULL, scratch);
+    bool might = c->may_persist;
+    c->may_persist = false;
+    if (s) {
+        out.us = 0;
+        make_ready(s, false);
+        out.kernels = schedule_persistent(s, group_us, persists, c);
+    }
+    for (uint32_t i = 0; s && i < s->groups.n; i++) {
+        const struct group *G = &s->groups.at[i];
+        int64_t steps = nest_steps(s->loops, &s->loops->nests.at[G->members.at[0].nest]);
+        if (!G->at_load)
+            out.us += (double)(G->persistent ? 1 : steps) * (LAUNCH_US + group_us(s, i, c));
+    }
+    out.may_persist = c->may_persist;
+    c->may_persist = might;
+    arena_free(scratch);
+    return out;
+}
+
+/* Steps begin with what they ended with where that makes kernels of all steps, which are faster. */
+static void rotate_loops(struct compile *c) {
+    int n = 0;
+    if (!is_by_rule(c) || c->limits->kind != DEVICE_CUDA) return;
+    struct graph *g = graph_rotate(c->graph, &n);
+    if (!n) return;
+    g = graph_simplify(g);
+    struct stepping as_is = steps_of(c, c->graph), rotated = steps_of(c, g);
+    bool more = rotated.kernels > as_is.kernels,
+         pays = rotated.us < as_is.us || c->fusion == WS_PERSISTENT;
+    if (more && pays)
+        c->graph = g;
+    else
+        c->may_persist |= more || rotated.may_persist;
+}
+
 static bool transform(struct compile *c) {
     c->captured->graph->seed = c->captured->seed; /* of what forward draws */
     c->graph = graph_simplify(c->captured->graph);
@@ -276,6 +342,7 @@ static bool transform(struct compile *c) {
         c->graph = graph_totals_first(graph_pools_first(c->graph), TOTALS_PAY);
     bool wide = makes_chains(c) && c->limits->kind == DEVICE_CUDA && c->limits->wgmma;
     (wide ? decompose_widely : decompose)(c);
+    rotate_loops(c);
     if (makes_chains(c)) make_chains(c);
     must_hold("decompose", graph_verify(c->graph, true));
     return dump(c, "fx_graph_transformed.txt", LOG_AOT_GRAPHS, print_graph) &&
@@ -305,23 +372,6 @@ static void take_apart(struct compile *c) {
     c->schedule = fuse_anew(c, c->graph, &marks, c->arena);
     c->loops = c->schedule->loops;
     chain(c, c->schedule);
-}
-
-/* A cost is off by 20 % at times, and launches have less that can go wrong. */
-static bool persists(struct schedule *s, uint32_t group, double launches, void *ctx) {
-    const double WORTH = 0.8; /* of what the launches take */
-    struct compile *c = ctx;
-    struct arena *scratch = arena_within(c->arena);
-    double us;
-    const char *bad = kernel_persistent_reason(s, group, c->limits, &us, scratch);
-    bool pays = !bad && us < WORTH * launches;
-    if (bad)
-        buf_printf(&s->log, "steps: no kernel of their own: %s\n", bad);
-    else
-        buf_printf(&s->log, "steps: %.0f us as launches, %.0f us as one kernel\n", launches, us);
-    arena_free(scratch);
-    c->may_persist |= !bad && !pays;
-    return !bad && (pays || c->fusion == WS_PERSISTENT);
 }
 
 static bool fuse(struct compile *c) {
@@ -404,7 +454,7 @@ static void list_buffers(struct compile *c) {
                                            .numel = (int64_t)bytes / dtype_bytes(x->meta.dtype),
                                            .kind = kind_of(x)};
         p->buffers[b].in_place = -1;
-        bool runs = x->kind == BUFFER_WINDOW || x->kind == BUFFER_TEMP;
+        bool runs = x->kind == BUFFER_WINDOW || x->kind == BUFFER_TEMP || x->kind == BUFFER_STACK;
         if (runs && !meta_is_contiguous(l->ex, &x->meta)) list_runs(l->ex, x, &p->buffers[b]);
         p->buffers[b].fixed = x->kind == BUFFER_TEMP && c->schedule->fixed[b];
         bool in_memory = x->kind != BUFFER_TEMP || c->schedule->stored[b];
@@ -438,6 +488,7 @@ static struct ws_kernel describe_kernel(struct compile *c, const struct kernel *
                             .at_load = c->schedule->groups.at[k->group].at_load,
                             .guard = "",
                             .steps = 1,
+                            .all_steps = k->steps,
                             .ir = k,
                             .bytes = k->bytes_read + k->bytes_written,
                             .flops = k->flops,

@@ -139,8 +139,8 @@ struct ws_buffer {
     bool fixed;    /* TEMP: made at load, and kept across calls */
     int in_place;  /* OUTPUT: the input, of as many bytes, whose memory it takes; else -1 */
     int steps;     /* WINDOW: of the loop */
-    /* WINDOW that is a piece of a whole, and TEMP whose rows have others between them
-     * (schedule/pitch.c): of `bytes`, which are from its first to its last, so many
+    /* WINDOW that is a piece of a whole, and TEMP whose rows, or steps, have others between them
+     * (schedule/pitch.c, loop/steps.c): of `bytes`, which are from its first to its last, so many
      * stretches are its own, `pitch` bytes from one's begin to the next one's; 0: all are. */
     int64_t runs;
     size_t run_bytes, pitch;
@@ -156,6 +156,7 @@ struct ws_kernel {
     int loop;                 /* one more than the number of the loop that it is of; 0: of none.
                                  A loop's kernels follow each other */
     int steps;                /* of a loop: how often a call runs it */
+    bool all_steps;           /* it goes through those of a loop itself */
     int same;                 /* the first kernel of the program with this body and these sizes:
                                  itself, or one whose configs, texts and times are its own, too */
     const char

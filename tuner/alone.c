@@ -6,8 +6,9 @@
 
 #include "tuner/patience.h"
 
-/* Of the work of the reference of the whole, whose parts these are. */
-static const double RIGHT = 2, WRONG = 16;
+/* Of the work of the reference of the whole, whose parts these are. Layers that go through a loop's
+ * steps together have products of twice their depth. */
+static const double RIGHT = 2, RIGHT_STEPS = 4, WRONG = 16;
 /* Elements: no wish to save. */
 static const double A_MOMENT = 1 << 24;
 
@@ -42,6 +43,18 @@ struct judging {
 };
 
 static const struct ws_program *program_of(const struct judging *j) { return j->program; }
+
+static bool has_steps(const struct ws_program *p) {
+    bool any = false;
+    for (int k = 0; k < p->n_kernels; k++) any |= p->kernels[k].all_steps;
+    return any;
+}
+
+/* Of one kernel the program's reference says as much, but of all steps of a loop, behind which
+ * bounds are wide. */
+static bool is_judged(const struct ws_program *p) { return p->n_kernels > 1 || has_steps(p); }
+
+static double right_share(const struct ws_program *p) { return has_steps(p) ? RIGHT_STEPS : RIGHT; }
 
 /* ---- which kernels --------------------------------------------------------------------------- */
 
@@ -226,11 +239,11 @@ static struct judging judging_of(struct data *x, const struct ws_program *p, str
 }
 
 void alone_begin(struct data *x, const struct ws_program *p, struct arena *a) {
-    if (p->n_kernels < 2) return;
+    if (!is_judged(p)) return;
     struct arena *own = arena_within(a);
     struct judging j = judging_of(x, p, own);
     double begun = clock_ms();
-    open_judging(&j, x, p, RIGHT, own);
+    open_judging(&j, x, p, right_share(p), own);
     if (next_batch(&j)) {
         struct alone_ahead *ahead = x->ahead = NEW(own, struct alone_ahead);
         *ahead = (struct alone_ahead){
@@ -253,7 +266,7 @@ static enum ws_status judge(struct data *x, const struct plan *p, double share, 
     struct testbed own = {0};
     j.bed = bed ? bed : &own;
     *remark = "";
-    if (p->program->n_kernels < 2 || x->reference == REFERENCE_SAMPLED)
+    if (!is_judged(p->program) || x->reference == REFERENCE_SAMPLED)
         return WS_OK; /* there is no memory */
     double begun = clock_ms();
     if (testbed_place(j.bed, x, p, a, d) == WS_OK && fill(&j, d) == WS_OK) {
@@ -270,7 +283,7 @@ static enum ws_status judge(struct data *x, const struct plan *p, double share, 
 
 enum ws_status alone_judge(struct data *x, const struct plan *p, struct testbed *bed,
                            struct arena *a, const char **remark, struct diag *d) {
-    return judge(x, p, RIGHT, bed, a, remark, d);
+    return judge(x, p, right_share(p->program), bed, a, remark, d);
 }
 
 /* What the bed knows of temporaries gives way to references of the kernel, and comes back. */
@@ -279,7 +292,7 @@ enum ws_status alone_acquit(struct testbed *t, const struct variant *v, const ch
     struct judging j = judging_of(t->data, t->plan->program, d->arena);
     struct data kernels = {0};
     j.bed = t;
-    if (j.program->n_kernels < 2 || t->data->reference == REFERENCE_SAMPLED) return WS_OK;
+    if (!is_judged(j.program) || t->data->reference == REFERENCE_SAMPLED) return WS_OK;
     open_judging(&j, t->data, j.program, WRONG, d->arena);
     if (!j.chosen[v->kernel]) return WS_OK;
     j.batch[v->kernel] = true;

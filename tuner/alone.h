@@ -7,9 +7,10 @@
  *
  *   kernel k_softmax_2 alone: b7[3, 17] is 0.5, expected 0.25, off by more than 2e-07 (...)
  *
- * A program of one kernel is judged as a whole. What is no tensor of the graph, as the parts of a
- * sum, is not judged here, but with the kernel that reads it, whose part of the graph goes on to
- * what it was made of.
+ * A program of one kernel is judged as a whole, but where that goes through all steps of a loop:
+ * each step is judged from what the kernel has left in the one before. What is no tensor of the
+ * graph, as the parts of a sum, is not judged here, but with the kernel that reads it, whose part
+ * of the graph goes on to what it was made of.
  *
  * Errors grow from kernel to kernel, and so do bounds: behind 24 norms nothing is known of an
  * output as a whole. But where each kernel behind it is right from what it has read, it is as right
@@ -27,15 +28,16 @@ void alone_end(struct data *x);
 
 /* Of a plan whose outputs are right. WS_WRONG names the first kernel that is wrong. The kernels
  * judged are those whose references are the least work, which together are at most twice that of
- * the reference of the whole; *remark says how many buffers were judged, how many kernels were too
- * much, and how many elements may be anything. "": there is one kernel. What is in the memory of
- * outputs is lost; x->by_kernels says which of them are right by their kernels. *bed, unless NULL,
- * is where they have run, for testbed_know: open from then on, if there is more than one kernel. */
+ * the reference of the whole, four times where steps of a loop are one; *remark says how many
+ * buffers were judged, how many kernels were too much, and how many elements may be anything. "":
+ * the whole has said it all. What is in the memory of outputs is lost; x->by_kernels says which of
+ * them are right by their kernels. *bed, unless NULL, is where they have run, for testbed_know:
+ * open from then on, if any is judged. */
 enum ws_status alone_judge(struct data *x, const struct plan *p, struct testbed *bed,
                            struct arena *a, const char **remark, struct diag *d);
 
 /* Of a plan whose outputs are wrong: which kernel is, as a line, or else what was judged; it may
- * take many times as long. "": there is one kernel. */
+ * take many times as long. "": the whole has said it all. */
 const char *alone_blame(struct data *x, const struct plan *p, struct arena *a);
 
 /* A variant has just run, and left something else than the default has: *message. Two right kernels

@@ -575,8 +575,18 @@ static void put_phase(struct persistent_text *x, int phase) {
              (long long)(x->p->blocks * x->steps->n * x->steps->phases));
 }
 
+/* A slab's warps may have the next step's products while points still read this one's; they wait
+ * for them at the barrier behind those. */
+static void put_sums_of_step(struct persistent_text *x) {
+    const char *math = math_type(x->p->math);
+    if (x->p->turns > 1)
+        line(x->w, "%s *const sums = all_sums + t %% %d * %lld;", math, x->p->turns,
+             (long long)(x->p->sums * kernel_size(x->w->k, AXIS_M) * x->p->parts));
+}
+
 static void put_step(struct persistent_text *x) {
     put_windows(x);
+    put_sums_of_step(x);
     if (x->one) put_values(x, x->needed, BEFORE, BEFORE);
     for (int phase = 0; phase < x->steps->phases; phase++) put_phase(x, phase);
 }
@@ -609,8 +619,8 @@ void emit_cuda_persistent(struct emitter *w) {
          (long long)kernel_size(k, AXIS_N), (long long)kernel_size(k, AXIS_R));
     line(w, "const k_idx z = (k_idx)blockIdx.x / %lld, n0 = (k_idx)blockIdx.x %% %lld * %lld;",
          (long long)p->slices, (long long)p->slices, (long long)p->units);
-    line(w, "%s *const sums = (%s *)(k_smem + %lld);", math_type(p->math), math_type(p->math),
-         (long long)p->sums_at);
+    line(w, "%s *const %s = (%s *)(k_smem + %lld);", math_type(p->math),
+         p->turns > 1 ? "all_sums" : "sums", math_type(p->math), (long long)p->sums_at);
     line(w, "(void)z; (void)nm;");
     put_whole(&x);
     if (p->looks) put_unseen(&x);

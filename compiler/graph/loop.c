@@ -49,6 +49,14 @@ bool loop_same(const struct node *a, const struct node *b) {
            same_ints(&x[LOOP_FIRST], &y[LOOP_FIRST]) && same_ints(&x[LOOP_WAY], &y[LOOP_WAY]);
 }
 
+bool loop_shows_last(const struct graph *g, node_id id) {
+    const struct node *n = &g->nodes.at[id];
+    if (n->op != OP_SLICE || g->nodes.at[n->args[0].node].op != OP_LOOP) return false;
+    int64_t steps = loop_steps(g, g->nodes.at[n->args[0].node].args);
+    return n->args[1].i == ex_const(g->ex, 0) && n->args[2].i == ex_const(g->ex, steps - 1) &&
+           n->args[3].i == ex_const(g->ex, steps) && n->args[4].i == ex_const(g->ex, 1);
+}
+
 void loop_renew_bodies(struct graph *g, struct graph *(*f)(struct graph *, const void *),
                        const void *ctx) {
     struct map made = map_new(g->arena);

@@ -46,6 +46,9 @@ const struct meta *loop_output_meta(const struct graph *g, const struct arg *arg
 /* Are they outputs of one loop? */
 bool loop_same(const struct node *a, const struct node *b);
 
+/* Is it a slice, of the last step of a loop? */
+bool loop_shows_last(const struct graph *g, node_id id);
+
 /* Each body in g once, as f makes it anew. */
 void loop_renew_bodies(struct graph *g, struct graph *(*f)(struct graph *, const void *),
                        const void *ctx);
@@ -70,6 +73,10 @@ struct graph *graph_hoist(struct graph *g);
  * other than a step, as one. Needs: a captured, simplified graph. Returns a new graph in the same
  * arena, or g. */
 struct graph *graph_wavefront(struct graph *g);
+
+/* rotate.c: loops whose steps end with products that the next step wants, begun with them; *n:
+ * how many. Needs: a decomposed graph. Returns a new graph in the same arena, or g. */
+struct graph *graph_rotate(struct graph *g, int *n);
 
 /* unroll.c: the inverse: every loop as the nodes of its steps. */
 struct graph *graph_unroll(struct graph *g);

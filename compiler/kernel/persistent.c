@@ -473,7 +473,8 @@ const char *persistent_layout(const struct kernel *k, const struct config *c, st
     int64_t bytes = p->line * dtype_bytes(p->type), size = dtype_bytes(p->math);
     p->a_at = p->b_at + slabs * p->columns * bytes;
     p->sums_at = p->a_at + slabs * p->row_tiles * p->rows * bytes;
-    int64_t smem = round_up(p->sums_at + p->sums * m * size * p->parts, 16);
+    p->turns = p->looks && p->by_warp && slabs > 1 ? 2 : 1;
+    int64_t smem = round_up(p->sums_at + p->sums * m * size * p->parts * p->turns, 16);
     if (smem > k->limits->smem_block)
         return arena_printf(a, "needs %lld bytes of shared memory; %lld is the limit",
                             (long long)smem, (long long)k->limits->smem_block);

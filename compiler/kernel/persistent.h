@@ -58,6 +58,7 @@ struct persistent {
     int64_t depth; /* of a part */
     int parts;
     int64_t sums;
+    int turns;                   /* 2: slabs run ahead, so that sums of two steps are there */
     int64_t b_at, a_at, sums_at; /* bytes */
 };
 enum { MMA_ROWS = 16, MMA_COLUMNS = 8, MMA_WORDS = 8 }; /* of an instruction; words deep */

@@ -37,15 +37,6 @@ static node_id must_call(struct flattening *f, enum op op, const struct arg *arg
     return out;
 }
 
-/* A slice, of the last step of a loop. */
-static bool shows_last(const struct graph *g, node_id id) {
-    const struct node *n = &g->nodes.at[id];
-    if (n->op != OP_SLICE || g->nodes.at[n->args[0].node].op != OP_LOOP) return false;
-    int64_t steps = loop_steps(g, g->nodes.at[n->args[0].node].args);
-    return n->args[1].i == ex_const(g->ex, 0) && n->args[2].i == ex_const(g->ex, steps - 1) &&
-           n->args[3].i == ex_const(g->ex, steps) && n->args[4].i == ex_const(g->ex, 1);
-}
-
 static void add_inputs(struct flattening *f, const struct node *n, node_id *map) {
     const struct graph *body = n->args[LOOP_BODY].graph;
     for (uint32_t i = 0; i < body->inputs.n; i++) {
@@ -103,6 +94,42 @@ static bool is_carried(struct flattening *f, const struct node *n, uint32_t outp
     return false;
 }
 
+/* Does a product of the body read what this input is made into? */
+static bool feeds_product(struct flattening *f, const struct graph *body, node_id input) {
+    bool *from = NEW_ARRAY(f->to->arena, bool, body->nodes.n), any = false;
+    from[input] = true;
+    for (node_id id = 0; id < body->nodes.n; id++) {
+        bool reads = false;
+        for (int k = 0; k < body->nodes.at[id].n_args; k++) {
+            const node_id *at;
+            for (int q = arg_nodes(&body->nodes.at[id].args[k], &at); q-- > 0;)
+                reads |= from[at[q]];
+        }
+        bool product = op_info(body->nodes.at[id].op)->class == MATMUL;
+        any |= reads && product;
+        from[id] |= reads && !product;
+    }
+    return any;
+}
+
+/* A step's products wait for all of what the step before has left. Where that has memory of its own
+ * in each step they need not meet those who still read it, and the step can be judged by itself. */
+static bool keeps_state(struct flattening *f, const struct node *n, uint32_t output) {
+    enum { MOST = 1 << 26 /* elements of all steps */ };
+    const struct graph *body = n->args[LOOP_BODY].graph;
+    const struct meta *m = &body->nodes.at[body->outputs.at[output]].meta;
+    bool keeps = false;
+    if (!f->from->keeps_states) return false;
+    if (ex_value(f->to->ex, meta_numel(f->to->ex, m)) > MOST / loop_steps(f->from, n->args))
+        return false;
+    for (uint32_t i = 0; i < body->inputs.n; i++) {
+        struct loop_role r = loop_role(f->from, n->args, i);
+        if (r.is == LOOP_IS_CARRIED && r.output == output)
+            keeps |= feeds_product(f, body, body->inputs.at[i].node);
+    }
+    return keeps;
+}
+
 /* Every node of the loop, whichever comes first. */
 static void add_stacks(struct flattening *f, node_id first, const node_id *map,
                        struct flat_loop *loop) {
@@ -116,6 +143,7 @@ static void add_stacks(struct flattening *f, node_id first, const node_id *map,
         loop->kept[loop_output(g, g->nodes.at[id].args)] |= !f->last[id];
     }
     for (uint32_t k = 0; k < body->outputs.n; k++) {
+        loop->kept[k] |= keeps_state(f, n, k);
         bool turns = !loop->kept[k] && loop->steps > LOOP_TURNS;
         struct arg args[] = {arg_node(map[body->outputs.at[k]]),
                              turns ? arg_int(f->to, LOOP_TURNS) : n->args[LOOP_STEPS]};
@@ -136,7 +164,7 @@ static bool *find_last(const struct graph *g) {
         for (int k = 0; k < g->nodes.at[id].n_args; k++) {
             const node_id *at;
             for (int q = arg_nodes(&g->nodes.at[id].args[k], &at); q-- > 0;)
-                last[at[q]] &= shows_last(g, id);
+                last[at[q]] &= loop_shows_last(g, id);
         }
     for (uint32_t i = 0; i < g->outputs.n; i++) last[g->outputs.at[i]] = false;
     return last;
@@ -186,7 +214,7 @@ const struct flat *graph_flatten(const struct graph *g) {
     f.to->stores_values = g->stores_values;
     f.to->in_doubles = g->in_doubles;
     for (node_id id = 0; id < g->nodes.n; id++) {
-        if (shows_last(g, id))
+        if (loop_shows_last(g, id))
             f.map[id] = add_last(&f, id);
         else if (g->nodes.at[id].op != OP_LOOP)
             f.map[id] = graph_copy(f.to, g, id, f.map);

@@ -171,6 +171,7 @@ struct loops {
     VEC(struct nest) nests;
     VEC(int64_t) steps; /* by loop */
     bool *recurs;       /* by loop: is it a recurrence (recurrence.c)? NULL: none is */
+    const uint32_t *epoch; /* by node of the graph, as nests have it; NULL: it has no loops */
 };
 
 /* The loop of an epoch, or NO_LOOP; and how often its nests are run. */

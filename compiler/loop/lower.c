@@ -585,7 +585,7 @@ struct loops *loops_lower(const struct graph *g, struct arena *a, struct diag *d
     struct loops *l = NEW(a, struct loops);
     const struct flat *flat = graph_flatten(g);
     if (flat) g = flat->g;
-    *l = (struct loops){.arena = a, .ex = g->ex, .graph = g};
+    *l = (struct loops){.arena = a, .ex = g->ex, .graph = g, .epoch = flat ? flat->epoch : NULL};
     struct lowering w = {.g = g, .l = l, .d = d, .flat = flat};
     for (uint32_t k = 0; flat && k < flat->loops.n; k++)
         vec_push(a, &l->steps, flat->loops.at[k].steps);

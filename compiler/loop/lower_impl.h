@@ -54,7 +54,8 @@ void broadcast_index(struct exprs *p, const struct meta *operand, const ex *inde
 struct flat_loop {
     int64_t steps;
     node_id *stack; /* by output of the body; UINT32_MAX: nobody wants it */
-    bool *kept;     /* by output: all steps are read behind the loop; else the last alone */
+    bool *kept;     /* by output: of all steps, which are read behind the loop, or by products in
+                       it (graph.keeps_states); else of the last ones */
 };
 enum { LOOP_TURNS = 2 }; /* steps that have memory where the last alone is read */
 struct flat {

@@ -8,7 +8,7 @@
  * So the nests of a step know nothing of the loop; whoever runs them says where the windows are.
  * Kernels may take it that memory begins where a vector does: so does each step's. What lies
  * otherwise is copied before the loop. What is read within the loop alone has memory for two
- * steps. */
+ * steps, but on a GPU what its products read of the step before. */
 #include "graph/loop.h"
 #include "loop/lower_impl.h"
 

@@ -112,4 +112,15 @@ void cases_loops(struct arena *a, case_vec *out) {
                  ((struct case_graph){
                      .text = case_text(loop), .every = 8, .persistent = true, .tiny = true}));
     }
+    for (size_t i = 0; i < 2 * PROGRAMS; i++) {
+        struct diag d = diag_new(a);
+        bool wants[16] = {true, true, true, true, true};
+        struct graph *loop = rolled(a, &programs[i / 2], i % 2 ? " products tf32" : ""),
+                     *joint = graph_backward(loop, wants, &d);
+        vec_push(a, out,
+                 ((struct case_graph){.text = case_text(graph_hoist(joint)),
+                                      .every = 24,
+                                      .persistent = true,
+                                      .tiny = true}));
+    }
 }

@@ -54,6 +54,11 @@ struct drive *drive_begin(struct arena *a, struct graph *g, struct value *in,
                           struct diag *d);
 void drive_end(struct drive *b);
 
+/* drive_steps.c. Of a kernel of all steps of a loop, which has been run on the emulator: is each
+ * step what it should have made of what the one before it has left (ws_alone_of)? *judged: how many
+ * of the buffers that it writes are; 0: it is none. */
+bool drive_judge_steps(struct drive *b, int kernel, int *judged, struct diag *d);
+
 /* |got - want| <= tolerance of the type * (|want| + root mean square of want) everywhere; NaN
  * matches NaN, and integers match exactly. */
 drive_judge drive_agrees;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/kernel.h"
 #include "loop/loop.h"
 #include "tests/fuzz/drive_impl.h"
 
@@ -225,5 +226,11 @@ bool emulation_case(struct emulation *s, uint32_t index, bool check, struct diag
             return drive_fail(d, "%s  kernel %s, config %s", wrong.text,
                               b->p->kernels[v->kernel].name, config_str(s->a, &v->config));
     }
+    struct diag wrong = diag_new(s->a);
+    int judged;
+    if (!drive_judge_steps(b, v->kernel, &judged, &wrong) ||
+        judged < (b->p->kernels[v->kernel].ir->steps ? b->p->kernels[v->kernel].n_writes : 0))
+        return drive_fail(d, "%s%d buffers judged  kernel %s, config %s", wrong.text, judged,
+                          b->p->kernels[v->kernel].name, config_str(s->a, &v->config));
     return true;
 }

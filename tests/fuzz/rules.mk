@@ -6,7 +6,7 @@
 FUZZ       := tests/fuzz
 FUZZ_SRC   := $(addprefix $(FUZZ)/,cases_chained.c cases_convolutions.c cases_edges.c cases_gradients.c cases_loops.c cases_recurrences.c cases_move.c cases_panels.c \
                 cases_phases.c cases_products.c cases_random.c cases_random_chained.c cases_random_products.c cases_run.c cases_shapes.c cases_tensor.c check.c drive.c drive_device.c \
-                drive_emulator.c found.c \
+                drive_emulator.c drive_steps.c found.c \
                 gen.c gen_fit.c gen_move.c gen_tensor.c judge.c plain.c safely.c serial.c \
                 shrink.c)
 FUZZ_LIBS  := $(BUILD)/libfuzz.a $(BUILD)/libemulator.a

@@ -3,6 +3,7 @@
  * can hold the arguments of. A compile that follows every path does not end. */
 #include "graph/loop.h"
 #include "graph_test.h"
+#include "lower_test.h"
 #include "ws_tune.h"
 
 static struct ws_program *lower_by(struct arena *a, struct graph *g, enum ws_fusion fusion) {
@@ -527,26 +528,23 @@ static void test_persistent(void **state) {
 /* Products of f32 are multiply-adds, and those in tf32 are of the matrix units, which round. Blocks
  * look at elements where each step has its own. */
 static void test_persistent_configs(void **state) {
-#define ALL ", %h1, %h2, %h3, %h4, %h5, %h6, %h7, %h8, %h9, %h10, %h11"
     static const struct {
-        const char *products, *others, *config, *why;
+        const char *products, *config, *why;
     } cases[] = {
-        {"", "", "warps=4 n=4 k=32 tm=10 tn=4", NULL},
-        {"", "", "warps=1 n=2 tn=8 mma=2", "mma=2 needs factors of 16 bits, or tf32"},
-        {" products tf32", "", "warps=4 n=4 k=32 tm=10 tn=4", "tf32 is of the matrix units"},
-        {" products tf32", "", "warps=1 n=2 tn=8 mma=2", NULL},
-        {"", "", "warps=4 n=4 k=32 tm=10 tn=4 look_back=1", "of all steps"},
-        {"", ALL, "warps=4 n=4 k=32 tm=10 tn=4 look_back=1", NULL},
-        {"", ALL, "warps=1 n=4 k=32 tm=10 tn=4 look_back=2", "look_back is 0 or 1"},
+        {"", "warps=4 n=4 k=32 tm=10 tn=4", NULL},
+        {"", "warps=1 n=2 tn=8 mma=2", "mma=2 needs factors of 16 bits, or tf32"},
+        {" products tf32", "warps=4 n=4 k=32 tm=10 tn=4", "tf32 is of the matrix units"},
+        {" products tf32", "warps=1 n=2 tn=8 mma=2", NULL},
+        {"", "warps=4 n=4 k=32 tm=10 tn=4 look_back=1", NULL},
+        {"", "warps=1 n=4 k=32 tm=10 tn=4 look_back=2", "look_back is 0 or 1"},
     };
-#undef ALL
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena *a = arena_new();
         struct buf b = buf_new(a);
         buf_printf(&b, "graph(%%h0: f32[10, 96], %%u: f32[96, 96])%s {\n", cases[i].products);
         for (int t = 0; t < 12; t++)
             buf_printf(&b, "%%p%d = mm(%%h%d, %%u)\n%%h%d = tanh(%%p%d)\n", t, t, t + 1, t);
-        buf_printf(&b, "return %%h12%s\n}\n", cases[i].others);
+        buf_puts(&b, "return %h12\n}\n");
         struct ws_program *p = lower_by(a, graph_roll(must_parse(a, b.p)), WS_PERSISTENT);
         struct diag d = diag_new(a);
         struct config c;
@@ -560,8 +558,48 @@ static void test_persistent_configs(void **state) {
     }
 }
 
+/* What a step's products read of the one before has memory of all steps on a GPU, if that is not
+ * too much, and else of two. */
+static void test_states(void **state) {
+    static const struct {
+        int rows, memory; /* in steps */
+        bool on_cpu;
+        const char *step;
+    } cases[] = {
+        {10, 12, false, "%p@ = mm(%h~, %u)\n%h@ = tanh(%p@)\n"},
+        {10, 2, true, "%p@ = mm(%h~, %u)\n%h@ = tanh(%p@)\n"},
+        {1 << 20, 2, false, "%p@ = mm(%h~, %u)\n%h@ = tanh(%p@)\n"},
+        {10, 2, false, "%p@ = mm(%h~, %u)\n%c@ = add(%c~, %p@)\n%h@ = tanh(%c@)\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        struct buf b = buf_new(a);
+        struct diag d = diag_new(a);
+        struct device_limits limits;
+        int found = 0;
+        buf_printf(&b, "graph(%%h0: f32[%d, 16], %%c0: f32[%d, 16], %%u: f32[16, 16]) {\n",
+                   cases[i].rows, cases[i].rows);
+        for (int t = 0; t < 12; t++)
+            for (const char *p = cases[i].step; *p; p++)
+                if (*p == '@' || *p == '~')
+                    buf_printf(&b, "%d", *p == '@' ? t + 1 : t);
+                else
+                    buf_putc(&b, *p);
+        buf_puts(&b, "return %h12\n}\n");
+        limits = cases[i].on_cpu ? test_cpu() : test_gpu("sm_90a");
+        struct ws_captured *c = ws_captured_of(a, graph_roll(must_parse(a, b.p)), "test");
+        struct ws_program *p = ws_lower(c, &limits, WS_APART, NULL, &d);
+        for (int k = 0; k < p->n_buffers; k++)
+            found += p->loops->buffers.at[k].kind == BUFFER_STACK &&
+                     p->buffers[k].bytes == (size_t)cases[i].memory * (size_t)cases[i].rows * 64;
+        if (found != 1) fail_msg("%d stacks of %d steps: case %zu", found, cases[i].memory, i);
+        arena_free(a);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_states),
         cmocka_unit_test(test_persistent),
         cmocka_unit_test(test_persistent_configs),
         cmocka_unit_test(test_paths),

@@ -8,6 +8,7 @@
 #include "lower_test.h"
 #include "part.h"
 #include "runtime/vtable.h"
+#include "tests/fuzz/cases.h"
 #include "tests/fuzz/gen.h"
 #include "tests/fuzz/plain.h"
 #include "tests/fuzz/serial.h"
@@ -168,6 +169,34 @@ static void test_steps(void **state) {
         free(in);
         arena_free(a);
     }
+}
+
+/* What steps of a loop should have left of what is in memory, and how far off that may be: states
+ * begin where vectors do, and cells are carried. */
+static void test_steps_alone(void **state) {
+    struct arena *a = arena_new();
+    case_vec all = {0};
+    cases_loops(a, &all);
+    for (uint32_t i = 0, n = 0; i < all.n; i++) {
+        if (!all.at[i].persistent || n++ % 4 || (!is_long() && n > 9)) continue;
+        struct device_limits limits = test_gpu("sm_90a");
+        struct diag d = diag_new(a);
+        struct ws_captured *c = ws_captured_of(a, must_parse(a, all.at[i].text), "test");
+        struct ws_program *p = ws_lower(c, &limits, WS_PERSISTENT, NULL, &d);
+        if (!p) fail_msg("%s", d.text);
+        bool *which = NEW_ARRAY(a, bool, p->n_kernels);
+        for (int k = 0; k < p->n_kernels; k++) which[k] = p->kernels[k].all_steps;
+        struct ws_alone alone = ws_alone_of(p, a);
+        const int *outputs;
+        struct graph *g = ws_alone_join(&alone, which, a, &outputs)->values[DEVICE_CUDA].reference;
+        struct value *in = drive_inputs(g, 1);
+        struct plain_seen seen = {0};
+        check_graph(g, in, 1, &seen);
+        check_cuda(g, 1);
+        free_values(in, g->inputs.n);
+        free(in);
+    }
+    arena_free(a);
 }
 
 /* Lines that lanes share, a part each: along memory and across, of lengths that parts do not
@@ -563,17 +592,27 @@ int main(void) {
     sliced.memory = 1;
     struct diag quiet = diag_new(a);
     toolchain_open(DEVICE_CUDA, "sm_90a", &env, a, &quiet, &nvrtc);
-    const struct CMUnitTest all[] = {
-        cmocka_unit_test(test_random_graphs),   cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_numbers),         cmocka_unit_test(test_one_pass),
-        cmocka_unit_test(test_random_elements), cmocka_unit_test(test_places),
-        cmocka_unit_test(test_random_numbers),  cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_scans),           cmocka_unit_test(test_several),
-        cmocka_unit_test(test_short_axes),      cmocka_unit_test(test_large_inputs),
-        cmocka_unit_test(test_shared),          cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_within),          cmocka_unit_test(test_lanes),
-        cmocka_unit_test(test_exact),           cmocka_unit_test(test_nothing_stays),
-        cmocka_unit_test(test_no_room),         cmocka_unit_test(test_memory_is_taken_again)};
+    const struct CMUnitTest all[] = {cmocka_unit_test(test_random_graphs),
+                                     cmocka_unit_test(test_rows),
+                                     cmocka_unit_test(test_numbers),
+                                     cmocka_unit_test(test_one_pass),
+                                     cmocka_unit_test(test_random_elements),
+                                     cmocka_unit_test(test_places),
+                                     cmocka_unit_test(test_random_numbers),
+                                     cmocka_unit_test(test_steps_alone),
+                                     cmocka_unit_test(test_steps),
+                                     cmocka_unit_test(test_scans),
+                                     cmocka_unit_test(test_several),
+                                     cmocka_unit_test(test_short_axes),
+                                     cmocka_unit_test(test_large_inputs),
+                                     cmocka_unit_test(test_shared),
+                                     cmocka_unit_test(test_sizes),
+                                     cmocka_unit_test(test_within),
+                                     cmocka_unit_test(test_lanes),
+                                     cmocka_unit_test(test_exact),
+                                     cmocka_unit_test(test_nothing_stays),
+                                     cmocka_unit_test(test_no_room),
+                                     cmocka_unit_test(test_memory_is_taken_again)};
     int failed = cmocka_run_group_tests(all, NULL, NULL);
     toolchain_close(here.cc);
     if (nvrtc) toolchain_close(nvrtc);

@@ -83,6 +83,18 @@ static void bounds_hold(struct graph *g) {
     free_values(e, g->outputs.n);
 }
 
+/* Begun with what they ended with, loops come to the same. */
+static int n_rotated;
+
+static void same_rotated(const struct graph *steps, struct graph *g) {
+    int n;
+    struct graph *r = graph_rotate(graph_simplify(graph_decompose(g)), &n);
+    const char *why = graph_verify(graph_simplify(r), true);
+    if (why) fail_msg("%s\n%s", why, printed(r));
+    same_values(steps, graph_simplify(r), 1e-12);
+    n_rotated += n;
+}
+
 /* The gradient of a loop, which is one again, against that of the steps. */
 static void same_gradients(struct graph *g, struct graph *r) {
     struct diag d = diag_new(g->arena);
@@ -101,6 +113,8 @@ static void same_gradients(struct graph *g, struct graph *r) {
     assert_ptr_equal(graph_hoist(apart), apart);
     same_values(steps, graph_simplify(graph_decompose(apart)), 1e-12);
     same_values(steps, graph_simplify(graph_decompose(loop)), 1e-12);
+    same_rotated(steps, apart);
+    same_rotated(steps, loop);
 }
 
 static void rolls(struct arena *a, const char *text, int loops) {
@@ -395,6 +409,24 @@ static void test_behind(void **state) {
     arena_free(a);
 }
 
+/* A step back of gates that are slices of one product leaves a piece of each, whether the gradient
+ * of the first state is wanted or what the steps before have left. */
+static void test_rotated(void **state) {
+    struct arena *a = arena_new();
+    const char *inputs = "%x: f32[12, 3, 10], %h0: f32[3, 5], %u: f32[10, 5], %v: f32[5, 5]";
+    const char *gates = "%x@ = select(%x, 0, ~)\n%p@ = linear(%h~, %u)\n%g@ = add(%x@, %p@)\n"
+                        "%k@ = slice(%g@, 1, 0, 5)\n%l@ = slice(%g@, 1, 5, 10)\n"
+                        "%i@ = sigmoid(%k@)\n%t@ = tanh(%l@)\n%h@ = mul(%i@, %t@)\n";
+    const char *ends[] = {"return %h12\n",
+                          arena_printf(a, "%%y = stack(%s)\nreturn %%y\n", all_steps(a, "h", 1))};
+    for (int i = 0; i < 2; i++) {
+        n_rotated = 0;
+        rolls(a, steps_text(a, inputs, "", gates, ends[i]), 1);
+        assert_int_equal(n_rotated, 2);
+    }
+    arena_free(a);
+}
+
 static void refuses(const char *part, const char *call) {
     struct arena *a = arena_new();
     const char *why;
@@ -443,7 +475,7 @@ int main(void) {
         cmocka_unit_test(test_stacked),   cmocka_unit_test(test_slices),
         cmocka_unit_test(test_chains),    cmocka_unit_test(test_strides),
         cmocka_unit_test(test_none),      cmocka_unit_test(test_guesses_leave_nothing),
-        cmocka_unit_test(test_before),    cmocka_unit_test(test_behind),
+        cmocka_unit_test(test_rotated), cmocka_unit_test(test_before),    cmocka_unit_test(test_behind),
         cmocka_unit_test(test_too_large), cmocka_unit_test(test_refused),
         cmocka_unit_test(test_types),     cmocka_unit_test(test_assigned),
     };
