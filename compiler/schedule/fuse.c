@@ -682,6 +682,22 @@ static bool same_origin(struct fuser *f, uint32_t a, uint32_t b) {
            nest_at(f, group_at(f, b)->members.at[0].nest)->origin;
 }
 
+/* Does one read what the other one writes, and would that take a good part of the device's memory? As
+ * it does of operators that are several of ours, like the largest of what lands at each place, which
+ * compares all places with all sources: eager, too, they are one kernel then. */
+static bool has_no_room(struct fuser *f, uint32_t a, uint32_t b) {
+    enum { PARTS = 6 };
+    int64_t room = f->limits->memory_bytes / PARTS;
+    for (int side = 0; room && side < 2; side++) {
+        const struct group *from = group_at(f, side ? b : a);
+        for (uint32_t i = 0; i < from->members.n; i++) {
+            buffer_id out = nest_at(f, from->members.at[i].nest)->out;
+            if (buffer_bytes(f->l, out) > room && group_touches(f, side ? a : b, out)) return true;
+        }
+    }
+    return false;
+}
+
 /* Buffers that a kernel of both would take as arguments, the partial results of its reductions,
  * were they split, included. */
 static int arguments(struct fuser *f, uint32_t a, uint32_t b) {
@@ -822,7 +838,7 @@ static const char *shared_reason(struct fuser *f, const struct merge *m) {
 /* Fill in how b joins a, or why it may not. */
 static void plan(struct fuser *f, struct merge *m) {
     renew_scratch(f);
-    if (f->eager && !same_origin(f, m->a, m->b)) {
+    if (f->eager && !same_origin(f, m->a, m->b) && !has_no_room(f, m->a, m->b)) {
         m->why_not = "eager: they are different operators";
         return;
     }
