@@ -334,19 +334,6 @@ static bool by_elements(struct emitter *w, const struct phase *f) {
     return any && w->y->rows_inner && w->y->vec > 1;
 }
 
-/* Do blocks that share a long row take its tiles by turns, so that all that are at work are in one
- * stretch of memory, and not each in one of its own? Of two tensors stretches of 2 MB may ask the
- * same part of memory at a time, as these happen to lie: Huber's loss of two f32[32768, 32768] took
- * an H200 1840 us in some processes and 2120 in others, by 2048 parts or by 2115 of them. */
-static bool takes_turns(const struct emitter *w) {
-    enum { LONG = 8 }; /* tiles of a part */
-    const struct layout *y = w->y;
-    int64_t nr, round = (int64_t)y->split * y->br;
-    return y->split > 1 && w->k->kind == KERNEL_REDUCE && !y->rows_inner && !y->hits &&
-           !w->k->landing && !y->peel && ex_is_const(w->k->ex, w->k->bound[AXIS_R], &nr) &&
-           nr >= LONG * round && nr + round <= INT32_MAX;
-}
-
 static void put_phase(struct emitter *w, uint32_t index, int *smem) {
     const struct phase *f = &w->p->phases.at[index];
     const struct layout *y = w->y;
@@ -367,8 +354,7 @@ static void put_phase(struct emitter *w, uint32_t index, int *smem) {
     if (y->kept)
         open_slots(w);
     else if (loops)
-        open_brace(w, "for (k_idx base = r_begin; base < r_end; base += %d)",
-                   takes_turns(w) ? y->split * y->br : y->br);
+        open_brace(w, "for (k_idx base = r_begin; base < r_end; base += %d)", y->br);
     else if (y->grid_r && !y->peel)
         open_scope(w);
     put_kept(w, f, index == 0);
@@ -487,13 +473,9 @@ static void put_block_position(struct emitter *w) {
     } else if (y->split > 1) {
         line(w, "const k_idx px = (k_idx)blockIdx.x / %d, part = (k_idx)blockIdx.x %% %d;",
              y->split, y->split);
-        if (takes_turns(w)) {
-            line(w, "const k_idx r_begin = part * %d, r_end = nr;", y->br);
-        } else {
-            line(w, "const k_idx steps = (nr + %d) / %d;", y->br - 1, y->br);
-            line(w, "const k_idx chunk = (steps + %d) / %d * %d;", y->split - 1, y->split, y->br);
-            line(w, "const k_idx r_begin = part * chunk, r_end = k_clamp(r_begin + chunk, nr);");
-        }
+        line(w, "const k_idx steps = (nr + %d) / %d;", y->br - 1, y->br);
+        line(w, "const k_idx chunk = (steps + %d) / %d * %d;", y->split - 1, y->split, y->br);
+        line(w, "const k_idx r_begin = part * chunk, r_end = k_clamp(r_begin + chunk, nr);");
     } else if (y->look_back) {
         put_look_back_position(w);
     } else if (w->k->kind == KERNEL_SCAN) {

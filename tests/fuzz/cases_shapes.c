@@ -506,12 +506,6 @@ static const struct {
      "x=2 r=128 warps=1 vec=8 split=7 last_block=1"},
     {"graph(%x: bf16[3, 4101]) {\n %f = float(%x)\n %a = sum(%f, [1])\n return %a\n}\n",
      "x=2 r=128 warps=1 vec=8 cluster=8"},
-    /* by turns, the last of which some parts lack */
-    {"graph(%x: f32[3, 4096]) {\n %s = sum(%x, 1)\n %i = argmax(%x, 1)\n %v = m2(%x, [1])\n"
-     " return %s, %i, %v\n}\n",
-     "x=2 r=64 warps=2 vec=2 split=7 last_block=1"},
-    {"graph(%x: f32[4100]) {\n %m = amax(%x)\n %e = expsum(%x)\n return %m, %e\n}\n",
-     "x=1 r=128 warps=1 vec=4 split=4"},
     {"graph(%x: bf16[3, 4101]) {\n %f = float(%x)\n %a = softmax(%f, 1)\n return %a\n}\n",
      "x=2 r=128 warps=1 vec=8 keep=2 cluster=8"},
     {"graph(%x: bf16[3, 4101]) {\n %f = float(%x)\n %a = softmax(%f, 1)\n return %a\n}\n",
