@@ -4,18 +4,8 @@
  *     for (v) o0[v] = v5;                            put_element_stores
  *     k_pack<k_f32, 4> w0;                           put_vector_stores
  *     k_put(w0, o0);
- *     k_store<k_f32, 4, 0>(p1 + (x * 4096 + r), w0);
- *
- * Where rows begin anywhere, a thread's elements would be stored one by one, 16 bytes from its
- * neighbour's: a quarter of each sector at a time. The lanes of a warp, which have a run of the
- * row, exchange them in shared memory, and store 128 bytes of it at a time:
- *
- *     k_store_run<k_f32, 4>(p1 + (x * 511 + r), o0, (k_f32 *)k_smem + tid / 32 * 128, nr - r0); */
+ *     k_store<k_f32, 4, 0>(p1 + (x * 4096 + r), w0); */
 #include "emit/cuda_rows.h"
-
-static bool run_store(struct emitter *w, const struct store_node *s) {
-    return layout_store_runs(w->k, w->y, s);
-}
 
 static bool vector_store(struct emitter *w, const struct store_node *s) {
     return layout_store_is_vector(w->k, w->y, s) || layout_store_reverses(w->k, w->y, s);
@@ -30,8 +20,6 @@ void declare_results(struct emitter *w, const struct phase *f) {
         struct interleaved all = layout_interleaved(w->k, w->y, s);
         if (vector_store(w, st) && all.first == s)
             line(w, "%s o%u[%d];", math_type(buffer_dtype(w, st->buffer)), s, all.n * w->y->vec);
-        if (run_store(w, st))
-            line(w, "%s o%u[%d];", math_type(buffer_dtype(w, st->buffer)), s, w->y->vec);
     }
 }
 
@@ -51,9 +39,7 @@ void put_element_stores(struct emitter *w, const struct phase *f, bool exact) {
     if (w->y->cut) when = exact ? "if (r0 + v < nr) " : "if (real && r0 + v < nr) ";
     for (uint32_t i = 0; i < f->stores.n; i++) {
         const struct store_node *st = &w->k->stores.at[f->stores.at[i]];
-        if (run_store(w, st))
-            line(w, "o%u[v] = %s;", f->stores.at[i], ref(w, st->value));
-        else if (vector_store(w, st))
+        if (vector_store(w, st))
             put_result(w, f->stores.at[i], ref(w, st->value));
         else
             put_store1(w, st, when);
@@ -75,29 +61,16 @@ static void put_vector_store(struct emitter *w, uint32_t s) {
          argument_of(w, st->buffer), ex_text(w, st->index), before, s);
 }
 
-/* A warp's run of a row, of which this thread has o3[]. */
-static void put_run_store(struct emitter *w, uint32_t s) {
-    const struct store_node *st = &w->k->stores.at[s];
-    const char *m = memory_type(w, buffer_dtype(w, st->buffer));
-    line(w, "k_store_run<%s, %d>(p%d + (%s), o%u, (%s *)k_smem + tid / 32 * %d, nr - r0);", m,
-         w->y->vec, argument_of(w, st->buffer), ex_text(w, st->index), s, m, 32 * w->y->vec);
-}
-
 /* After the loop over v. */
 void put_vector_stores(struct emitter *w, const struct phase *f, bool exact) {
     bool any = false;
-    for (uint32_t i = 0; i < f->stores.n; i++) {
-        const struct store_node *st = &w->k->stores.at[f->stores.at[i]];
-        any |= vector_store(w, st) || run_store(w, st);
-    }
+    for (uint32_t i = 0; i < f->stores.n; i++)
+        any |= vector_store(w, &w->k->stores.at[f->stores.at[i]]);
     if (!any) return;
     if (!exact) open_brace(w, "if (real)");
-    for (uint32_t i = 0; i < f->stores.n; i++) {
-        if (run_store(w, &w->k->stores.at[f->stores.at[i]]))
-            put_run_store(w, f->stores.at[i]);
-        else if (vector_store(w, &w->k->stores.at[f->stores.at[i]]))
+    for (uint32_t i = 0; i < f->stores.n; i++)
+        if (vector_store(w, &w->k->stores.at[f->stores.at[i]]))
             put_vector_store(w, f->stores.at[i]);
-    }
     if (!exact) close_brace(w);
 }
 

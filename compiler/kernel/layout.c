@@ -535,22 +535,6 @@ static const char *check_look_back(const struct kernel *k, const struct layout *
     return check_grid(layout_totals(k, y) * layout_flag_bytes(y), a);
 }
 
-bool layout_store_runs(const struct kernel *k, const struct layout *y, const struct store_node *s) {
-    return y->runs && s->mask & MASK_R && index_usual_stride(k, s->index, AXIS_R) == 1 &&
-           !layout_store_is_vector(k, y, s);
-}
-
-/* Bytes of shared memory through which a block's warps store runs. */
-static int64_t run_bytes(const struct kernel *k, const struct layout *y) {
-    int64_t bytes = 0;
-    for (uint32_t i = 0; i < k->stores.n; i++) {
-        const struct store_node *s = &k->stores.at[i];
-        int each = dtype_bytes(k->schedule->loops->buffers.at[s->buffer].meta.dtype);
-        if (layout_store_runs(k, y, s) && each > bytes) bytes = each;
-    }
-    return bytes * y->threads * y->vec;
-}
-
 static const char *gpu_layout(const struct kernel *k, const struct config *c, struct layout *y,
                               struct arena *a) {
     int x = at_least_1(c->knob[KNOB_x]), r = at_least_1(c->knob[KNOB_r]),
@@ -590,8 +574,6 @@ static const char *gpu_layout(const struct kernel *k, const struct config *c, st
         return arena_printf(a, "needs %lld bytes of shared memory", (long long)smem);
     y->smem = (int)smem;
     y->grid_r = k->kind == KERNEL_POINTWISE;
-    y->runs = y->cut && y->t1 >= k->limits->warp;
-    y->smem += (int)run_bytes(k, y);
     return check_grid(tile_count(kernel_size(k, AXIS_X), x) *
                           (y->grid_r ? layout_column_tiles(k, y) : (int64_t)y->split * y->cluster),
                       a);

@@ -111,7 +111,6 @@ struct layout {
     bool shift;     /* peel, rows inner: what is out of step is put together from two vectors */
     bool ragged;    /* rows inner: vec does not divide x, so that the last two vectors overlap */
     bool cut;      /* window: vec does not divide the rows: each one's last vector ends behind it */
-    bool runs;     /* cut: the lanes of a warp exchange what they store in one run */
     int slack;     /* shift: columns at a row's end that its whole vectors leave alone */
     bool one_head; /* peel: all rows of a thread have heads of one length */
     int fit;       /* blocks of a multiprocessor that registers must suffice for; 0: for one */
@@ -178,8 +177,6 @@ bool layout_load_shifts(const struct kernel *k, const struct layout *y,
                         const struct value_node *load);
 /* Does it go past the caches? What has just been read there is in them already. */
 bool layout_streams(const struct kernel *k, const struct layout *y, const struct store_node *s);
-/* Does a warp store what its lanes' vectors have, which begins anywhere, a run at a time? */
-bool layout_store_runs(const struct kernel *k, const struct layout *y, const struct store_node *s);
 bool layout_store_is_vector(const struct kernel *k, const struct layout *y,
                             const struct store_node *s);
 /* arms.c: n stores whose elements lie between each other and are a vector together; 1: store has

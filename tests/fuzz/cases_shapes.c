@@ -486,14 +486,6 @@ static const struct {
     {"graph(%x: bf16[1201, 512], %w: bf16[512]) {\n %y = mul(%x, %w)\n %c = sum(%y, 0)\n return "
      "%y, %c\n}\n",
      "x=4 r=64 warps=1 vec=8 keep=1 cluster=8 blocks=2 stages=2"},
-    /* windows whose rows no vector divides: runs of a warp's lanes, of which the last lacks some */
-    {"graph(%x: f32[2, 9, 134]) {\n %y = max_pool(%x, [2, 2], stride=[1, 1])\n return %y\n}\n",
-     "x=1 r=256 warps=2 vec=4 window=1"},
-    {"graph(%x: bf16[3, 9, 280]) {\n %y = max_pool(%x, [3, 2], stride=[1, 1])\n return %y\n}\n",
-     "x=2 r=512 warps=4 vec=8 window=1"},
-    {"graph(%x: f32[3, 9, 263]) {\n %y = max_pool(%x, [3, 2], stride=[1, 1])\n"
-     " %z = mul(%y, 2)\n return %y, %z\n}\n",
-     "x=4 r=64 warps=2 rows=2 vec=2 window=1"},
     {"graph(%x: f64[1201, 389]) {\n %y = mul(%x, %x)\n %c = sum(%y, 0)\n return %y, %c\n}\n",
      "x=32 r=25 warps=1 keep=1 cluster=16 blocks=1"},
     {"graph(%x: f64[1201, 389]) {\n %y = mul(%x, %x)\n %c = sum(%y, 0)\n return %y, %c\n}\n",

@@ -154,36 +154,6 @@ template <typename T, int N> K_DEVICE k_pack<T, N> k_load_shared(const unsigned 
     return p;
 }
 
-template <typename T, int N> K_DEVICE void k_store_shared(unsigned char *at, const k_pack<T, N> &p) {
-    if (k_pack<T, N>::BYTES == 4) {
-        *(unsigned *)at = p.w[0];
-    } else if (k_pack<T, N>::BYTES == 8) {
-        *(k_two_words *)at = k_two_words{{p.w[0], p.w[1]}};
-    } else {
-#pragma unroll
-        for (int i = 0; i < k_pack<T, N>::BYTES / 16; i++)
-            ((k_four_words *)at)[i] = k_four_words{{p.w[4 * i], p.w[4 * i + 1], p.w[4 * i + 2], p.w[4 * i + 3]}};
-    }
-}
-/* A warp's lanes have N neighbours each of a row, which lie behind each other; the row ends `left` elements behind the
- * lane's first one, to[0], so that the last lanes may not be here. mine holds the warp's elements. */
-template <typename T, int N, typename I> K_DEVICE void k_store_run(T *to, const typename k_math<T>::type *v, T *mine, I left) {
-    const int lane = (int)threadIdx.x & 31;
-    const I all = left + lane * N;
-    const int lanes = all >= 32 * N ? 32 : (int)((all + N - 1) / N);
-    const unsigned here = 0xffffffffu >> (32 - lanes);
-    k_pack<T, N> p;
-    k_put(p, v);
-    k_store_shared<T, N>((unsigned char *)(mine + lane * N), p);
-    __syncwarp(here);
-#pragma unroll
-    for (int i = 0; i < N; i++) {
-        const int at = i * lanes + lane;
-        if (at < all) to[at - lane * N] = mine[at];
-    }
-    __syncwarp(here);
-}
-
 /* ---- launches ----------------------------------------------------------------------------------- */
 
 /* Where a kernel begins, and before it looks at memory: the launches before it have ended, and what they wrote is there;
