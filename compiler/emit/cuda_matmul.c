@@ -17,429 +17,14 @@
  *     for (int unit = part; unit < 16; unit += 8)
  *         own[e] = sum of k_load_parts<4>(of_tile + (p * 16 + unit) * 1024) over p; epilogue; store
  *
- * The factors are any values of (z, m, r) and (z, n, r): a transposed or strided operand is only
- * another index. What memory has along m or n, or along the depth, a thread reads as vectors of
- * four, under way while the panel before is multiplied; what lies in memory as it will in a panel
- * is copied there meanwhile, and is in no register. Nor is what is gathered, as by the windows of a
- * convolution: it is read when it is written.
- *
- * A thread's rows and columns are quads, so far apart that a warp, 4 by 8 threads, reads 64 and 128
- * bytes of shared memory side by side: at most a wavefront each. A panel that is written across,
- * for memory runs along the depth, is swizzled by quads, or all of it would go to a few banks. */
+ * cuda_matmul_panels.c has how factors come to shared memory. */
 #include <string.h>
 
-#include "emit/impl.h"
+#include "emit/cuda_matmul.h"
 
-enum { QUAD = 4, EIGHT = 8, LANES_M = 4, LANES_N = 8 };
-enum { MOST_APART = 1 << 23 };    /* bytes that an instruction's address has a number for */
-enum { MOST_WRITTEN_OUT = 1024 }; /* multiply-adds: a loop of 20 KB stays near who executes it */
+enum { LANES_M = 4, LANES_N = 8 };
 
 static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
-
-/* ---- panels ---------------------------------------------------------------------------------- */
-
-/* A factor's panel: `size` rows, of m or n, by `depth`. */
-struct panel {
-    value_id factor;
-    enum axis axis;
-    const char *side; /* "m" */
-    char letter;      /* of its arrays: ra, As */
-    int size, depth;
-    int slice;        /* of the depth, that the loop has written out: all of it, or eights */
-    int pitch;        /* from depth kk to kk + 1, */
-    int apart;        /* and from a slice to the next one; the other panel's is in between */
-    bool shifted;     /* the last tile ends where the factor does, and begins in the one before */
-    bool along_depth; /* is memory */
-    int each;         /* elements that a thread reads at once, along memory */
-    value_id copied;  /* a load that is the factor, of elements as they are; NO_VALUE: none */
-    bool gathered;    /* where its elements are takes many registers: it is read as it is written */
-    bool upright;     /* panels ahead: it is as memory has it, along the depth, and read by fours */
-    int elements;     /* of a thread */
-    int rounds;       /* of all threads */
-    const bool *needed;
-};
-
-static bool is_staged(const struct panel *p) { return p->copied == NO_VALUE && !p->gathered; }
-
-static bool loads_vectors(struct emitter *w, const struct panel *p, enum axis along) {
-    for (value_id v = 0; v <= p->factor; v++) {
-        const struct value_node *x = at(w, v);
-        if (!p->needed[v] || x->kind != INST_LOAD) continue;
-        if (x->n_args || !load_is_vector(w->k, x, along, QUAD)) return false;
-    }
-    return true;
-}
-
-/* Vectors of four where the panel lies as memory does, else one element at a time. */
-static value_id copied_load(struct emitter *w, const struct panel *p) {
-    const struct value_node *x = at(w, p->factor);
-    bool is_load = x->kind == INST_LOAD && buffer_dtype(w, x->buffer) == x->dtype &&
-                   x->dtype == dtype_opmath(at(w, w->k->dot)->dtype);
-    bool fits = p->each * dtype_bytes(x->dtype) == 16 && !p->along_depth;
-    return w->y->stages || (is_load && fits && w->k->limits->sm >= 80) ? p->factor : NO_VALUE;
-}
-
-/* Rows of as many quads of the depth, of which eight lie in all banks, whoever reads which. */
-static int quads(const struct panel *p) { return p->depth / QUAD; }
-
-static bool may_be_upright(struct emitter *w, const struct panel *p) {
-    int threads = w->y->threads, lines = threads / quads(p);
-    bool even = threads % quads(p) == 0 && lines % EIGHT == 0 && p->size % lines == 0 &&
-                p->size / p->elements % EIGHT == 0;
-    return p->along_depth && even && p->each == QUAD;
-}
-
-/* Of panels ahead, where there are as many rows as a tile has: then none of it is outside. What the
- * tile before has, too, that one stores. */
-static bool is_shifted(struct emitter *w, enum axis axis) {
-    int64_t rows;
-    int size = w->p->config.knob[axis == AXIS_M ? KNOB_m : KNOB_n];
-    return w->y->stages && ex_is_const(w->k->ex, w->k->bound[axis], &rows) && rows >= size &&
-           rows % size != 0;
-}
-
-/* Of a tile's rows, or columns, the first. */
-static const char *tile_begin(struct emitter *w, enum axis axis) {
-    char x = axis == AXIS_M ? 'm' : 'n';
-    if (is_shifted(w, axis)) return x == 'm' ? "from_m" : "from_n";
-    return arena_printf(w->arena, "p%c * %d", x, w->p->config.knob[x == 'm' ? KNOB_m : KNOB_n]);
-}
-
-/* What the text says of row or column `at` that this tile stores. */
-static const char *stored_if(struct emitter *w, enum axis axis, const char *at) {
-    char x = axis == AXIS_M ? 'm' : 'n';
-    if (!is_shifted(w, axis)) return arena_printf(w->arena, "%s < n%c", at, x);
-    return arena_printf(w->arena, "%s >= p%c * %d", at, x,
-                        w->p->config.knob[x == 'm' ? KNOB_m : KNOB_n]);
-}
-
-static void set_rounds(struct emitter *w, struct panel *p) {
-    if (w->y->stages && p->along_depth && !p->upright) p->each = 1;
-    p->shifted = is_shifted(w, p->axis);
-    int pieces = p->size * p->depth / p->each;
-    p->rounds = (pieces + w->y->threads - 1) / w->y->threads;
-}
-
-static struct panel make_panel(struct emitter *w, value_id factor, enum axis axis) {
-    const int32_t *c = w->p->config.knob;
-    bool *needed = NEW_ARRAY(w->arena, bool, w->k->values.n), is_m = axis == AXIS_M;
-    mark_needed(w, factor, needed);
-    struct panel p = {.factor = factor,
-                      .axis = axis,
-                      .side = is_m ? "m" : "n",
-                      .letter = is_m ? 'a' : 'b',
-                      .size = c[is_m ? KNOB_m : KNOB_n],
-                      .depth = c[KNOB_k],
-                      .elements = c[is_m ? KNOB_tm : KNOB_tn],
-                      .pitch = c[is_m ? KNOB_m : KNOB_n] + (w->y->stages ? PANEL_GAP : 0),
-                      .needed = needed,
-                      .each = 1};
-    for (value_id v = 0; v <= factor; v++) {
-        if (!needed[v] || at(w, v)->kind != INST_LOAD) continue;
-        p.along_depth |= load_stride(w->k, at(w, v), AXIS_R) == 1;
-        p.gathered |= at(w, v)->n_args > 0;
-    }
-    int width = p.along_depth ? p.depth : p.size;
-    if (width % QUAD == 0 && loads_vectors(w, &p, p.along_depth ? AXIS_R : axis)) p.each = QUAD;
-    p.copied = copied_load(w, &p);
-    p.upright = w->y->stages && may_be_upright(w, &p);
-    set_rounds(w, &p);
-    return p;
-}
-
-/* Of panels that may be upright the larger one is, and the other one, too, where registers hold two
- * quads of each of a thread's elements; not beside many sums, which leave no room to read them a
- * little at a time. */
-static void make_panels(struct emitter *w, struct panel *a, struct panel *b) {
-    enum { FEW = 64, REGISTERS = 112 }; /* of 128; the others are addresses */
-    *a = make_panel(w, w->k->dot_a, AXIS_M), *b = make_panel(w, w->k->dot_b, AXIS_N);
-    struct panel *const order[] = {b->size > a->size ? b : a, b->size > a->size ? a : b};
-    int sums = a->elements * b->elements,
-        left = sums > FEW ? 0 : REGISTERS - sums - 2 * (a->elements + b->elements);
-    for (int i = 0; i < 2; i++) {
-        int more = 2 * (QUAD - 1) * order[i]->elements;
-        order[i]->upright &= more <= left;
-        if (order[i]->upright) left -= more;
-        set_rounds(w, order[i]);
-    }
-    bool upright = a->upright || b->upright;
-    a->slice = a->depth;
-    while (w->y->stages && !upright && a->slice > EIGHT &&
-           (a->depth % a->slice || sums * a->slice > MOST_WRITTEN_OUT))
-        a->slice -= EIGHT;
-    b->slice = a->slice;
-    a->apart = b->apart = (a->pitch + b->pitch) * a->slice;
-}
-
-static int slices(const struct panel *p) { return p->depth / p->slice; }
-
-/* From the beginning of a panel to depth kk of it. */
-static int depth_place(const struct panel *p, int kk) {
-    return kk / p->slice * p->apart + kk % p->slice * p->pitch;
-}
-
-/* Neighbours that a thread has of a tile's rows or columns, and from those to its next ones. */
-static int thread_unit(struct emitter *w, enum axis axis) {
-    struct panel a, b;
-    make_panels(w, &a, &b);
-    const struct panel *p = axis == AXIS_M ? &a : &b;
-    return p->upright ? 1 : layout_unit(p->elements);
-}
-
-static int unit_distance(struct emitter *w, enum axis axis) {
-    const struct layout *y = w->y;
-    return (axis == AXIS_M ? y->bx / y->ex : y->br / y->vec) * thread_unit(w, axis);
-}
-
-/* Where row number `row` lies at depth kk. */
-static const char *swizzled(struct emitter *w, const struct panel *p, const char *row) {
-    if (!p->along_depth || p->size % 32 || p->pitch > p->size) return row;
-    return arena_printf(w->arena, "(%s ^ kk %s)", row, p->each == QUAD ? "/ 4 % 4 * 8" : "% 8 * 4");
-}
-
-/* Which quad of row `row`, number `quad` of the depth, lies as which. */
-static const char *upright_quad(struct emitter *w, const struct panel *p, const char *row,
-                                const char *quad) {
-    return arena_printf(w->arena, "(%s ^ %s / %d %% %d)", quad, row, 8 / quads(p), quads(p));
-}
-
-/* Where a piece from row ss and depth kk on lies. */
-static const char *position(struct emitter *w, const struct panel *p) {
-    if (p->upright)
-        return arena_printf(w->arena, "ss * %d + %s * %d", p->depth,
-                            upright_quad(w, p, "ss", "kk / 4"), QUAD);
-    const char *row = swizzled(w, p, "ss");
-    if (slices(p) == 1) return arena_printf(w->arena, "kk * %d + %s", p->pitch, row);
-    return arena_printf(w->arena, "kk / %d * %d + kk %% %d * %d + %s", p->slice, p->apart, p->slice,
-                        p->pitch, row);
-}
-
-/* Pieces of a thread that lie apart by the same everywhere: of a panel whose memory runs along the
- * depth single elements of eight steps, which go to a bank each. */
-struct even_pieces {
-    int width, lines; /* threads along memory, and across */
-    int turns;        /* pieces along memory, of those across each */
-    bool fit;
-};
-
-static struct even_pieces even_pieces(struct emitter *w, const struct panel *p) {
-    int along = (p->along_depth ? p->depth : p->size) / p->each,
-        across = p->along_depth ? p->size : p->depth;
-    struct even_pieces e = {.width = along, .turns = 1};
-    if (p->along_depth && p->each == 1 && along % EIGHT == 0)
-        e.width = EIGHT, e.turns = along / EIGHT;
-    else if (!p->along_depth && along % w->y->threads == 0)
-        e.width = w->y->threads, e.turns = along / w->y->threads;
-    e.lines = w->y->threads / e.width;
-    e.fit = w->y->threads % e.width == 0 && across % e.lines == 0;
-    if (e.fit && !p->along_depth) e.fit = p->slice % e.lines == 0 || e.lines % p->slice == 0;
-    return e;
-}
-
-static void put_even_piece(struct emitter *w, const struct panel *p, const struct even_pieces *e,
-                           bool first) {
-    const char *turn =
-                   first ? ""
-                         : arena_printf(w->arena, " + i %% %d * %d", e->turns, e->width * p->each),
-               *line_of = first ? "" : arena_printf(w->arena, " + i / %d * %d", e->turns, e->lines);
-    line(w, "const int %s = tid %% %d * %d%s, %s = tid / %d%s;", p->along_depth ? "kk" : "ss",
-         e->width, p->each, turn, p->along_depth ? "ss" : "kk", e->width, line_of);
-}
-
-/* Which elements of the panel a thread's piece number i begins with. */
-static void put_piece(struct emitter *w, const struct panel *p) {
-    int width = (p->along_depth ? p->depth : p->size) / p->each;
-    int pieces = p->size * p->depth / p->each;
-    struct even_pieces e = even_pieces(w, p);
-    if (w->y->stages && e.fit) {
-        put_even_piece(w, p, &e, false);
-        return;
-    }
-    line(w, "const int at = i * %d + tid;", w->y->threads);
-    if (pieces % w->y->threads) line(w, "if (at >= %d) break;", pieces);
-    line(w, "const int %s = at %% %d * %d, %s = at / %d;", p->along_depth ? "kk" : "ss", width,
-         p->each, p->along_depth ? "ss" : "kk", width);
-}
-
-static void put_element(struct emitter *w, const struct panel *p) {
-    for (value_id v = 0; v <= p->factor; v++) {
-        if (!p->needed[v]) continue;
-        if (at(w, v)->kind != INST_LOAD || p->each == 1) {
-            put_local(w, v);
-            continue;
-        }
-        line(w, "const %s v%u = k_get(l%u, e);", math_type(at(w, v)->dtype), v, v);
-        w->where[v] = LOCAL;
-    }
-}
-
-static void put_vectors(struct emitter *w, const struct panel *p) {
-    for (value_id v = 0; v <= p->factor; v++) {
-        const struct value_node *x = at(w, v);
-        if (!p->needed[v] || x->kind != INST_LOAD) continue;
-        const char *type = memory_type(w, buffer_dtype(w, x->buffer));
-        line(w, "const k_pack<%s, %d> l%u = k_load<%s, %d>(p%d + (%s));", type, QUAD, v, type, QUAD,
-             argument_of(w, x->buffer), ex_text(w, x->index));
-    }
-}
-
-/* What of a piece lies in the factor: quads do so as a whole, as vectors divide their axis. whole:
- * all of the panel's depth does. */
-static const char *inside(struct emitter *w, const struct panel *p, bool whole) {
-    bool rows = !p->shifted && !ex_divides(w->k->ex, p->size, w->k->bound[p->axis]),
-         depth = !whole && !ex_divides(w->k->ex, p->depth, w->k->bound[AXIS_R]);
-    const char *row = arena_printf(w->arena, "%s < n%s", p->side, p->side);
-    return rows && depth ? arena_printf(w->arena, "%s && r < nr", row)
-           : rows        ? row
-           : depth       ? "r < nr"
-                         : NULL;
-}
-
-/* How many of an even piece's lines, from the first on, are inside; NULL: all are. */
-static const char *lines_inside(struct emitter *w, const struct panel *p, bool whole) {
-    const char *const row[] = {p->side, arena_printf(w->arena, "n%s", p->side)}, *const depth[] = {
-                                                                                     "r", "nr"};
-    const char *const *across = p->along_depth ? row : depth, *const *along =
-                                                                  p->along_depth ? depth : row;
-    if (!inside(w, p, whole)) return NULL;
-    return arena_printf(w->arena, "%s < %s ? %s - %s : 0", along[0], along[1], across[1],
-                        across[0]);
-}
-
-/* The same where each piece lies as far from the first as the text says. */
-static bool put_even_copy(struct emitter *w, const struct panel *p, bool whole) {
-    const struct value_node *x = at(w, p->copied);
-    struct even_pieces e = even_pieces(w, p);
-    int64_t along = load_stride(w->k, x, p->axis), deeper = load_stride(w->k, x, AXIS_R);
-    if (!w->y->stages || !e.fit || along < 0 || deeper < 0) return false;
-    const char *lines = lines_inside(w, p, whole);
-    if (lines && e.turns > 1) return false;
-    open_scope(w);
-    put_even_piece(w, p, &e, true);
-    line(w, "const k_idx %s = %s + ss, r = next + kk;", p->side, tile_begin(w, p->axis));
-    line(w, "%s *const to = %cs + %s;", math_type(at(w, w->k->dot)->dtype),
-         p->letter == 'a' ? 'A' : 'B', position(w, p));
-    line(w, "const %s *const from = p%d + (%s);", memory_type(w, buffer_dtype(w, x->buffer)),
-         argument_of(w, x->buffer), ex_text(w, x->index));
-    if (lines) line(w, "const k_idx lines = %s;", lines);
-    int bytes = p->each * 4;
-    int64_t turn = e.width * p->each * (p->along_depth ? deeper : along),
-            line_from = e.lines * (p->along_depth ? along : deeper);
-    for (int i = 0; i < p->rounds; i++) {
-        int t = i % e.turns, l = i / e.turns;
-        int64_t to = p->upright       ? l * e.lines * p->depth
-                     : p->along_depth ? depth_place(p, t * e.width) + l * e.lines
-                                      : t * e.width * p->each + depth_place(p, l * e.lines),
-                apart = t * turn + l * line_from;
-        bool fits = apart * 4 < MOST_APART;
-        const char *valid =
-            lines ? arena_printf(w->arena, ", lines > %d ? %du : 0u", l * e.lines, bytes) : "";
-        line(w, "k_cp_async_apart<%d, %lld, %lld>(to, from%s%s);", bytes, (long long)to * 4,
-             fits ? (long long)apart * 4 : 0,
-             fits ? "" : arena_printf(w->arena, " + %lldll", (long long)apart), valid);
-    }
-    close_brace(w);
-    return true;
-}
-
-/* Straight into the panel; of what lies outside, zeros. A panel ahead that is not whole is the last
- * one. */
-static void put_copy(struct emitter *w, const struct panel *p, bool whole) {
-    const struct value_node *x = at(w, p->copied);
-    const char *guard = inside(w, p, whole);
-    bool last = w->y->stages && !whole && guard;
-    if (!last && put_even_copy(w, p, whole)) return;
-    line(w, last ? "#pragma unroll 1" : "#pragma unroll");
-    open_brace(w, "for (int i = 0; i < %d; i++)", p->rounds);
-    put_piece(w, p);
-    line(w, "const k_idx %s = %s + ss, r = next + kk;", p->side, tile_begin(w, p->axis));
-    if (guard) line(w, "const bool inside = %s;", guard);
-    int bytes = p->each * 4;
-    line(w, "k_cp_async<%d>(%cs + %s, p%d + (%s%s);", bytes, p->letter == 'a' ? 'A' : 'B',
-         position(w, p), argument_of(w, x->buffer), ex_text(w, x->index),
-         guard ? arena_printf(w->arena, ") * inside, inside ? %du : 0u", bytes) : ")");
-    close_brace(w);
-}
-
-static void put_fetch(struct emitter *w, const struct panel *p) {
-    const char *t = math_type(at(w, w->k->dot)->dtype), *guard = inside(w, p, false);
-    line(w, "#pragma unroll");
-    open_brace(w, "for (int i = 0; i < %d; i++)", p->rounds);
-    put_piece(w, p);
-    line(w, "const k_idx %s = %s + ss, r = next + kk;", p->side, tile_begin(w, p->axis));
-    for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
-    if (guard) {
-        line(w, "for (int e = 0; e < %d; e++) r%c[i][e] = 0;", p->each, p->letter);
-        open_brace(w, "if (%s)", guard);
-    }
-    if (p->each > 1) {
-        put_vectors(w, p);
-        const char *x = p->along_depth ? "r" : p->side;
-        line(w, "const k_idx %s0 = %s;", x, x);
-        line(w, "#pragma unroll");
-        open_brace(w, "for (int e = 0; e < %d; e++)", QUAD);
-        line(w, "const k_idx %s = %s0 + e;", x, x);
-        put_element(w, p);
-        line(w, "r%c[i][e] = (%s)%s;", p->letter, t, ref(w, p->factor));
-        close_brace(w);
-    } else {
-        put_element(w, p);
-        line(w, "r%c[i][0] = (%s)%s;", p->letter, t, ref(w, p->factor));
-    }
-    if (guard) close_brace(w);
-    close_brace(w);
-}
-
-static void put_gathered(struct emitter *w, const struct panel *p) {
-    const char *t = math_type(at(w, w->k->dot)->dtype), *guard = inside(w, p, false);
-    line(w, "#pragma unroll 4");
-    open_brace(w, "for (int i = 0; i < %d; i++)", p->rounds);
-    put_piece(w, p);
-    line(w, "const k_idx %s = %s + ss, r = next + kk;", p->side, tile_begin(w, p->axis));
-    for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
-    line(w, "%s x = 0;", t);
-    if (guard)
-        open_brace(w, "if (%s)", guard);
-    else
-        open_scope(w);
-    put_element(w, p);
-    line(w, "x = (%s)%s;", t, ref(w, p->factor));
-    close_brace(w);
-    line(w, "%cs[kk * %d + %s] = x;", p->letter == 'a' ? 'A' : 'B', p->pitch, swizzled(w, p, "ss"));
-    close_brace(w);
-}
-
-static void put_fill(struct emitter *w, const struct panel *p) {
-    const char *t = math_type(at(w, w->k->dot)->dtype);
-    char array = p->letter == 'a' ? 'A' : 'B';
-    line(w, "#pragma unroll");
-    open_brace(w, "for (int i = 0; i < %d; i++)", p->rounds);
-    put_piece(w, p);
-    if (p->each == 1) {
-        line(w, "%cs[kk * %d + %s] = r%c[i][0];", array, p->pitch, swizzled(w, p, "ss"), p->letter);
-    } else if (p->along_depth) {
-        line(w, "#pragma unroll");
-        line(w, "for (int e = 0; e < %d; e++) %cs[(kk + e) * %d + %s] = r%c[i][e];", QUAD, array,
-             p->pitch, swizzled(w, p, "ss"), p->letter);
-    } else {
-        line(w, "k_put_side_by_side<%s, %d>(%cs + kk * %d + ss, r%c[i]);", t, QUAD, array, p->pitch,
-             p->letter);
-    }
-    close_brace(w);
-}
-
-/* A thread's elements of a panel at depth kk, in a[] or b[] or what is called so. */
-static void put_operands(struct emitter *w, const struct panel *p, int elements, const char *to) {
-    const char *t = math_type(at(w, w->k->dot)->dtype), *thread = p->letter == 'a' ? "ty" : "tx";
-    int unit = layout_unit(elements), distance = p->size / elements * unit;
-    line(w, "#pragma unroll");
-    line(w, "for (int i = 0; i < %d; i += %d)", elements, unit);
-    const char *row =
-        arena_printf(w->arena, w->y->stages ? "%s * %d + i / %d * %d" : "(%s * %d + i / %d * %d)",
-                     thread, unit, unit, distance);
-    line(w, "    k_get_side_by_side<%s, %d>(%s + i, %cs + kk * %d + %s);", t, unit, to,
-         p->letter == 'a' ? 'A' : 'B', p->pitch, swizzled(w, p, row));
-}
 
 /* What is above a thread's accumulators (kernel/chain.c) is in local memory, as cuda_fold.c has it:
  * they fill the registers, and need that once in 128 steps of the depth. */
@@ -529,8 +114,8 @@ static void put_panel(struct emitter *w, const struct panel *a, const struct pan
     line(w, "#pragma unroll");
     open_brace(w, "for (int kk = 0; kk < %d; kk++)", depth);
     line(w, "%s a[%d], b[%d];", t, tm, tn);
-    put_operands(w, a, tm, "a");
-    put_operands(w, b, tn, "b");
+    put_panel_operands(w, a, tm, "a");
+    put_panel_operands(w, b, tn, "b");
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = 0; i < %d; i++)", tm);
     line(w, "#pragma unroll");
@@ -577,28 +162,6 @@ static struct range put_range(struct emitter *w) {
     return (struct range){"begin", "r_end", false};
 }
 
-static void put_fetches(struct emitter *w, const struct panel *const *side, bool whole) {
-    for (int i = 0; i < 2; i++) {
-        if (side[i]->gathered) continue;
-        if (is_staged(side[i]))
-            put_fetch(w, side[i]);
-        else
-            put_copy(w, side[i], whole);
-    }
-}
-
-static void put_fills(struct emitter *w, const struct panel *const *side) {
-    for (int i = 0; i < 2; i++)
-        if (side[i]->copied == NO_VALUE) (side[i]->gathered ? put_gathered : put_fill)(w, side[i]);
-}
-
-static void declare_staged(struct emitter *w, const struct panel *const *side) {
-    const char *t = math_type(at(w, w->k->dot)->dtype);
-    for (int i = 0; i < 2; i++)
-        if (is_staged(side[i]))
-            line(w, "%s r%c[%d][%d];", t, side[i]->letter, side[i]->rounds, side[i]->each);
-}
-
 /* The arrays of the panel of a stage, or of a slice of it, counted through all stages. */
 static void put_stage(struct emitter *w, const struct panel *const *side, const char *stage,
                       bool is_const) {
@@ -614,17 +177,17 @@ static void put_loop(struct emitter *w, const struct panel *const *side, const s
     line(w, "#pragma unroll 1");
     open_brace(w, "for (k_idx next = %s;; next += %d, s ^= 1)", r->begin, depth);
     put_stage(w, side, "s", false);
-    declare_staged(w, side);
+    declare_staged_panels(w, side);
     bool copies = side[0]->copied != NO_VALUE || side[1]->copied != NO_VALUE;
     open_brace(w, "if (next < %s)", r->end);
-    put_fetches(w, side, false);
+    put_panel_fetches(w, side, false);
     if (copies) line(w, "k_cp_async_commit();");
     close_brace(w);
     open_brace(w, r->from_0 ? "if (next)" : "if (next > begin)");
     put_panel(w, side[0], side[1]);
     close_brace(w);
     line(w, "if (next >= %s) break;", r->end);
-    put_fills(w, side);
+    put_panel_fills(w, side);
     if (copies) line(w, "k_cp_async_wait<0>();");
     line(w, "__syncthreads();");
     close_brace(w);
@@ -643,10 +206,10 @@ static void put_read(struct emitter *w, const struct panel *const *side, int i, 
     line(w, "(void)As, (void)Bs;");
     if (!p->upright) {
         line(w, "const int kk = (k + 1) %% %d;", p->slice);
-        put_operands(w, p, p->elements, arena_printf(w->arena, "%c[(k + 1) %% 2]", x));
+        put_panel_operands(w, p, p->elements, arena_printf(w->arena, "%c[(k + 1) %% 2]", x));
         return;
     }
-    line(w, "const int quad = (k / %d + 1) %% %d;", QUAD, quads(p));
+    line(w, "const int quad = (k / %d + 1) %% %d;", QUAD, panel_quads(p));
     line(w, "#pragma unroll");
     line(w,
          "for (int i = k < %d ? k %% %d * %d / %d : 0; i < (k < %d ? (k %% %d + 1) * %d / %d : "
@@ -656,7 +219,7 @@ static void put_read(struct emitter *w, const struct panel *const *side, int i, 
          "    k_get_side_by_side<%s, %d>(%c[(k / %d + 1) %% 2][i], %cs + %s * %d + i * %d + %s * "
          "%d);",
          t, QUAD, x, QUAD, i ? 'B' : 'A', thread, p->depth, p->size / p->elements * p->depth,
-         upright_quad(w, p, thread, "quad"), QUAD);
+         panel_upright_quad(w, p, thread, "quad"), QUAD);
 }
 
 static void put_reads(struct emitter *w, const struct panel *const *side, const char *stage) {
@@ -687,11 +250,11 @@ static void put_fetches_ahead(struct emitter *w, const struct panel *const *side
     int depth = side[0]->depth;
     bool all = ex_divides(w->k->ex, depth, w->k->bound[AXIS_R]);
     if (!all) open_brace(w, "if (next + %d <= nr)", depth);
-    put_fetches(w, side, true);
+    put_panel_fetches(w, side, true);
     if (all) return;
     close_brace(w);
     open_brace(w, "else");
-    put_fetches(w, side, false);
+    put_panel_fetches(w, side, false);
     close_brace(w);
 }
 
@@ -700,7 +263,7 @@ static void put_fetches_ahead(struct emitter *w, const struct panel *const *side
 static void put_loop_ahead(struct emitter *w, const struct panel *const *side,
                            const struct range *r) {
     int depth = side[0]->depth, stages = w->y->stages, tm = w->y->ex, tn = w->y->vec,
-        slice = side[0]->slice, many = slices(side[0]);
+        slice = side[0]->slice, many = panel_slices(side[0]);
     const char *t = math_type(at(w, w->k->dot)->dtype);
     const struct folds f = layout_depth_folds(w->k, depth, w->y->split);
     line(w, "#pragma unroll 1");
@@ -757,7 +320,7 @@ static void put_main_loop(struct emitter *w) {
     int depth = c[KNOB_k], tm = c[KNOB_tm], tn = c[KNOB_tn];
     const char *t = math_type(at(w, w->k->dot)->dtype);
     struct panel a, b;
-    make_panels(w, &a, &b);
+    panels_make(w, &a, &b);
     const struct panel *const side[] = {&a, &b};
     line(w, "%s *const panels = (%s *)k_smem;", t, t);
     line(w, "%s acc[%d][%d];", t, tm, tn);
@@ -776,7 +339,7 @@ static void put_main_loop(struct emitter *w) {
 /* ---- what follows ---------------------------------------------------------------------------- */
 
 /* Elements of a tile's row, or column, that a thread has side by side. */
-static int unit_along(struct emitter *w, enum axis axis) { return thread_unit(w, axis); }
+static int unit_along(struct emitter *w, enum axis axis) { return tile_thread_unit(w, axis); }
 
 /* Vector stores along an axis where a thread's elements are contiguous, none hangs over the edge,
  * and memory has an instruction for so many. */
@@ -807,13 +370,13 @@ static void put_unit(struct emitter *w, int axis, const char *sum) {
                  s, unit);
     line(w, "const k_idx %c0 = %s + t%c * %d + %c0 / %d * %d;", along,
          tile_begin(w, (enum axis)axis), axis == AXIS_N ? 'x' : 'y', unit, i, unit,
-         unit_distance(w, axis));
+         tile_unit_distance(w, axis));
     const char *each = arena_printf(w->arena, "%c", along),
                *first = arena_printf(w->arena, "%c0", along);
     line(w, "#pragma unroll");
     open_brace(w, "for (int %c = 0; %c < %d; %c++)", i, i, unit, i);
     line(w, "const k_idx %c = %c0 + %c;", along, along, i);
-    open_brace(w, "if (%s)", stored_if(w, (enum axis)axis, each));
+    open_brace(w, "if (%s)", tile_stored_if(w, (enum axis)axis, each));
     for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
     line(w, "const %s v%u = %s;", math_type(at(w, w->k->dot)->dtype), w->k->dot, sum);
     w->where[w->k->dot] = LOCAL;
@@ -831,7 +394,7 @@ static void put_unit(struct emitter *w, int axis, const char *sum) {
         const struct store_node *st = &w->k->stores.at[s];
         if (!vector_store(w, st, axis)) continue;
         const char *m = memory_type(w, l->buffers.at[st->buffer].meta.dtype);
-        open_brace(w, "if (%s)", stored_if(w, (enum axis)axis, first));
+        open_brace(w, "if (%s)", tile_stored_if(w, (enum axis)axis, first));
         line(w, "const k_idx %c = %c0;", along, along);
         line(w, "k_pack<%s, %d> w%u;", m, unit, s);
         line(w, "k_put(w%u, o%u);", s, s);
@@ -843,16 +406,16 @@ static void put_unit(struct emitter *w, int axis, const char *sum) {
 
 /* Row or column number i, or j, of a thread's; nothing more of it where it hangs over the edge. */
 static void put_line(struct emitter *w, int axis, const char *outside) {
-    int rows = thread_unit(w, AXIS_M), columns = thread_unit(w, AXIS_N);
+    int rows = tile_thread_unit(w, AXIS_M), columns = tile_thread_unit(w, AXIS_N);
     if (axis == AXIS_N)
         line(w, "const k_idx m = %s + ty * %d + i / %d * %d + i %% %d;", tile_begin(w, AXIS_M),
-             rows, rows, unit_distance(w, AXIS_M), rows);
+             rows, rows, tile_unit_distance(w, AXIS_M), rows);
     else
         line(w, "const k_idx n = %s + tx * %d + j / %d * %d + j %% %d;", tile_begin(w, AXIS_N),
-             columns, columns, unit_distance(w, AXIS_N), columns);
+             columns, columns, tile_unit_distance(w, AXIS_N), columns);
     enum axis across = axis == AXIS_N ? AXIS_M : AXIS_N;
-    if (is_shifted(w, across))
-        line(w, "if (!(%s)) continue;", stored_if(w, across, across == AXIS_M ? "m" : "n"));
+    if (tile_is_shifted(w, across))
+        line(w, "if (!(%s)) continue;", tile_stored_if(w, across, across == AXIS_M ? "m" : "n"));
     else
         line(w, axis == AXIS_N ? "if (m >= nm) %s;" : "if (n >= nn) %s;", outside);
 }
@@ -966,7 +529,7 @@ static void put_threads(struct emitter *w, int down, int across) {
 static void put_shifted(struct emitter *w, enum axis axis) {
     char x = axis == AXIS_M ? 'm' : 'n';
     int size = w->p->config.knob[axis == AXIS_M ? KNOB_m : KNOB_n];
-    if (is_shifted(w, axis))
+    if (tile_is_shifted(w, axis))
         line(w, "const k_idx from_%c = k_clamp(p%c * %d, n%c - %d);", x, x, size, x, size);
 }
 
