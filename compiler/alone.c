@@ -98,7 +98,9 @@ static uint32_t loop_of_kernel(const struct alone *x, int kernel) {
     const struct kernel *k = x->p->kernels[kernel].ir;
     if (!k->steps) return NO_LOOP;
     const struct group *g = &k->schedule->groups.at[k->group];
-    return loop_of(x->p->loops->nests.at[g->members.at[0].nest].epoch);
+    uint32_t loop = loop_of(x->p->loops->nests.at[g->members.at[0].nest].epoch);
+    /* A recurrence keeps in registers what its steps have of the one before. */
+    return loop != NO_LOOP && x->p->loops->recurs && x->p->loops->recurs[loop] ? NO_LOOP : loop;
 }
 
 /* ---- inputs of all --------------------------------------------------------------------------- */
@@ -325,6 +327,7 @@ static void add_kernel(struct alone *x, int kernel) {
         said->work = graph_work(part->values) + graph_work(part->bounds);
     }
     for (uint32_t i = 0; i < x->needed.n; i++) x->part[x->needed.at[i]] = NONE;
+    for (uint32_t i = 0; i < x->has.n; i++) x->left[x->has.at[i]] = NONE;
     for (int i = 0; i < k->n_reads; i++)
         if (node_of(x, k->reads[i]) != NONE) x->from[node_of(x, k->reads[i])] = NONE;
 }
@@ -341,6 +344,7 @@ struct ws_alone ws_alone_of(const struct ws_program *p, struct arena *a) {
     x->said = NEW_ARRAY(a, struct ws_alone_part, p->n_kernels);
     memset(x->from, 0xff, sizeof *x->from * g->nodes.n);
     memset(x->part, 0xff, sizeof *x->part * g->nodes.n);
+    memset(x->left, 0xff, sizeof *x->left * (size_t)p->n_buffers);
     add_inputs(x);
     for (int k = 0; k < p->n_kernels; k++) add_kernel(x, k);
     return (struct ws_alone){x->said, (int)x->inputs.n, x->inputs.at, x};

@@ -76,7 +76,6 @@ static struct loops *lower_graph(const struct compile *c, const struct graph *g,
     if (l && c->fusion != WS_EAGER && c->limits->kind == DEVICE_CUDA && c->limits->sm >= 80)
         loops_results_apart(l, c->limits->units);
     if (l && c->fusion != WS_EAGER && c->limits->kind == DEVICE_CUDA) loops_recurrences(l);
-    if (l && c->fusion != WS_EAGER && c->limits->wgmma) loops_read_beside(l);
     return l;
 }
 

@@ -105,7 +105,7 @@ static void add_step(struct steps_graph *s, node_id n) {
     buffer_id memory = steps_memory(s->loops, n);
     if (way)
         add_operand(s, n, operand, -1, first, way);
-    else if (memory == (buffer_id)NO_MEMORY)
+    else if (memory == (buffer_id)NO_MEMORY || s->left[memory] == NONE)
         add_operand(s, n, operand, output_of(s, steps_stack(s->loops, n)), 0, 0);
     else
         add_operand(s, n, states(s->to, operand, s->left[memory], s->loops->steps.at[s->loop]), -1,

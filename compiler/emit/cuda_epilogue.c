@@ -85,14 +85,6 @@ bool of_row(struct emitter *w, value_id v) {
     return !(w->k->values.at[v].mask & MASK_N) && !stands_on_dot(w->k, v);
 }
 
-/* So many eights of columns on, or before, are as many fours of a thread's sums. */
-static void put_beside(struct emitter *w, value_id v, const char *sums, const char *at) {
-    const struct value_node *x = &w->k->values.at[v];
-    line(w, "const %s v%u = %s[(%s) ^ %d];", math_type(x->dtype), v, sums, at,
-         (int)x->number / OCTET * (2 * PAIR));
-    w->where[v] = LOCAL;
-}
-
 static void put_element(struct emitter *w, const struct phase *f, const char *sums,
                         const char *at) {
     value_id dot = f->at_hand;
@@ -102,10 +94,6 @@ static void put_element(struct emitter *w, const struct phase *f, const char *su
         value_id v = f->compute.at[i];
         if (v == dot) continue;
         if (of_row(w, v)) continue;
-        if (w->k->values.at[v].kind == INST_BESIDE) {
-            put_beside(w, v, sums, at);
-            continue;
-        }
         enum pair_load how = pair_load(w, v);
         if (how == EACH_OF_PAIR && !is_ahead(w, v)) {
             put_local(w, v);

@@ -125,7 +125,6 @@ static bool is_exact(const struct nest *n, const struct inst *i) {
     case INST_OP:
         for (int k = 0; k < i->n_args; k++) whole &= !dtype_is_float(n->insts.at[i->args[k]].dtype);
         return op_is_exact(i->op) || (whole && eval_int_text(i->op));
-    case INST_BESIDE: return false;
     case INST_SCAN:
     case INST_REDUCE:
         return !dtype_is_float(n->insts.at[i->args[0]].dtype) || i->reduction == REDUCTION_AMAX ||
@@ -231,7 +230,6 @@ static void put_inst(struct plain_emitter *w, inst_id id) {
         text = arena_printf(w->arena, "%s", plain_index(w, i->index[0]));
         break;
     case INST_SCAN:
-    case INST_BESIDE:
     case INST_REDUCE: return;
     }
     plain_put(w, "const %s v%u = %s;", plain_value_type(i->dtype), id, text);

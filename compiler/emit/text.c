@@ -277,7 +277,6 @@ const char *value_text(struct emitter *w, value_id v) {
     }
     case INST_LOAD:
     case INST_SCAN:
-    case INST_BESIDE:
     case INST_REDUCE: break;
     }
     WS_BUG("v%u is no expression", v);

@@ -187,28 +187,6 @@ static bool is_of_positions(const struct builder *w, uint32_t nest, int deep) {
     return true;
 }
 
-/* Of a product that the group makes, the column in the other half of a group, each half so wide;
- * NO_VALUE if it is another kernel's. */
-static value_id expand_load(struct builder *w, buffer_id b, enum dtype t, const ex *index,
-                            value_id guard);
-
-static value_id expand_beside(struct builder *w, buffer_id b, int apart) {
-    uint32_t nest = w->s->writer[b];
-    const struct member *M = nest == NO_NEST ? NULL : member_of(w, nest);
-    const struct nest *n = M ? &w->l->nests.at[nest] : NULL;
-    ex own[WS_MAX_RANK];
-    if (!M || !n->matmul || !w->g->matmul) return NO_VALUE;
-    for (int d = 0; d < w->l->buffers.at[b].meta.rank; d++)
-        own[d] = ex_subst(w->k->ex, n->out_index[d], M->from, M->to, M->n);
-    value_id dot = expand_load(w, b, w->l->buffers.at[b].meta.dtype, own, NO_GUARD);
-    struct value_node v = {.kind = INST_BESIDE,
-                           .dtype = w->k->values.at[dot].dtype,
-                           .n_args = 1,
-                           .args = {dot},
-                           .number = apart};
-    return number(w, v);
-}
-
 /* The value of buffer b at index, both in group axes, where `guard` holds. What itself chooses
  * needs no guard of its reader's where it exists: of a chain of choices, as updates of a[i, j] are,
  * each would have twice the guards of the one that reads it. */
@@ -258,7 +236,6 @@ value_id expand_nest(struct builder *w, const struct nest *n, const ex *axes, co
             index[d] = ex_subst(w->k->ex, x->index[d], from, to, count);
         int64_t holds;
         if ((of[i] = chosen(w, x, of)) != NO_VALUE) continue;
-        if (x->beside && (of[i] = expand_beside(w, x->buffer, x->beside)) != NO_VALUE) continue;
         if (x->kind == INST_LOAD) {
             value_id own = x->guarded ? of[x->args[0]] : NO_GUARD;
             if (own != NO_GUARD && is_known(w, own, &holds) && holds) own = NO_GUARD;

@@ -751,7 +751,6 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
                    : "fit is a knob of products with mma=1";
     if (c->knob[KNOB_flat] > 1 && !gpu) return "flat=2 is a knob of products with mma=1";
     if (c->knob[KNOB_mma]) return matrix_layout(k, c, y, a);
-    if (kernel_columns_beside(k)) return "columns beside each other need mma=1";
     if (k->over) return "reductions behind a product need mma=1 or 2";
     if (k->shares) return "phases that share what they read need mma=1 or 2";
     if (c->knob[KNOB_cluster] || c->knob[KNOB_band])

@@ -173,24 +173,6 @@ static struct folds promoted_folds(int64_t depth, int step, bool pairs) {
     return f;
 }
 
-int kernel_columns_beside(const struct kernel *k) {
-    int most = 0;
-    for (value_id v = 0; v < k->values.n; v++) {
-        const struct value_node *x = &k->values.at[v];
-        if (x->kind == INST_BESIDE && 2 * x->number > most) most = (int)(2 * x->number);
-    }
-    return most;
-}
-
-/* Of a thread's sums: an epilogue reads those of a whole group of columns. */
-static const char *check_beside(const struct kernel *k, const struct product *p, int n) {
-    int group = kernel_columns_beside(k);
-    if (!group) return NULL;
-    if (p->by_warp || p->tensor || p->parts > 1 || k->over)
-        return "columns beside each other are a thread's of wgmma, in one part of the depth";
-    return n % group ? "columns beside each other are of one tile" : NULL;
-}
-
 /* Sizes that tensor maps, grids and counters hold. */
 static const char *check_sizes(const struct kernel *k) {
     static const enum axis axes[] = {AXIS_Z, AXIS_M, AXIS_N, AXIS_R};
@@ -775,7 +757,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     p->a_bytes = operand_tile_bytes(&p->a, m, depth) * stored_planes(&p->a);
     p->b_bytes = operand_tile_bytes(&p->b, n, depth) * stored_planes(&p->b);
     bad = (by_warp ? check_warps : check_warpgroups)(k, c, y, p, a);
-    if (bad || (bad = check_beside(k, p, n))) return bad;
+    if (bad) return bad;
     if (p->makers && (bad = check_makers(k, c, y, p, a))) return bad;
     if (p->a.lying && (bad = check_lying(p, a))) return bad;
     p->shares_a = y->cluster > 1 && p->a.rows <= m && !k->over;

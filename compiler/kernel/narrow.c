@@ -87,7 +87,6 @@ static struct interval range_of(const struct narrowing *p, const struct value_no
     case INST_OP: return x->dtype == DT_BOOL ? of_type(DT_BOOL) : range_of_result(p, x);
     case INST_LOAD: return of_type(x->dtype);
     case INST_SCAN:
-    case INST_BESIDE:
     case INST_REDUCE: break;
     }
     return INTERVAL_ANY;

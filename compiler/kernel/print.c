@@ -60,7 +60,6 @@ static void put_value(struct buf *b, const struct kernel *k, value_id id) {
         ex_print(b, k->ex, v->index);
         buf_printf(b, " as %s", symbol_name(k, id));
         break;
-    case INST_BESIDE: buf_printf(b, "v%u beside %.0f", v->args[0], v->number); break;
     case INST_OP:
         buf_printf(b, "%s(", op_info(v->op)->name);
         for (int a = 0; a < v->n_args; a++) buf_printf(b, "%sv%u", a ? ", " : "", v->args[a]);

@@ -259,8 +259,6 @@ int product_warps(const struct layout *y, enum axis x);
  * that is a part of n; whether a store is of what stands on results, one element for each. */
 int64_t kernel_span(const struct kernel *k, enum axis x);
 bool kernel_has_spans(const struct kernel *k);
-/* How many columns are a group of which an element reads another one's; 0: none does. */
-int kernel_columns_beside(const struct kernel *k);
 bool store_is_of_results(const struct kernel *k, const struct store_node *s);
 /* Results of each, and parts that a result has, one of each tile along the axes reduced; if n has
  * spans, one of each row of the result in each piece, the columns of a warp that its span reaches.

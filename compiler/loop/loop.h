@@ -87,8 +87,6 @@ enum inst_kind {
     INST_REDUCE, /* reduction of args[0] over the reduce axes; argmax, argmin: of pairs */
     INST_SUBSCRIPT, /* the integer args[0] as an index; index[0] is the symbol that stands for it,
                        whose bound is the size of what it indexes */
-    INST_BESIDE, /* in kernels alone: what the product args[0] comes to in the column that lies in
-                       the other half of its group, each half `number` wide */
 };
 
 enum { INST_MAX_ARGS = 5 };
@@ -101,9 +99,6 @@ struct inst {
         dtype;   /* type of the result as the graph sees it; arithmetic is in dtype_opmath(dtype) */
     bool rounds; /* CAST to a float narrower than its opmath type */
     bool guarded; /* LOAD */
-    /* LOAD: of a column of a product that lies in the other half of its group, each half so wide;
-     * 0: it is no such load. See beside.c. */
-    int16_t beside;
     uint8_t n_args, n_index;
     inst_id args[INST_MAX_ARGS];
     double value;
@@ -188,10 +183,6 @@ struct loops *loops_lower(const struct graph *g, struct arena *a, struct diag *d
 /* trim.c: columns of products that are results are products of their own, on a device of so many
  * multiprocessors. */
 void loops_results_apart(struct loops *l, int units);
-
-/* beside.c: what reads a product's columns half a group apart may stand behind it, where there is
- * wgmma. */
-void loops_read_beside(struct loops *l);
 
 /* within.c: what sums alone read, and is far larger than they are, is computed within them. */
 void loops_within(struct loops *l);

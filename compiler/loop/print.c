@@ -74,7 +74,6 @@ void inst_print(struct buf *b, const struct exprs *p, const struct loops *l, con
         buf_printf(b, "load %s", l->buffers.at[i->buffer].name);
         put_indices(b, p, i->index, i->n_index);
         if (i->guarded) buf_printf(b, " if v%u", i->args[0]);
-        if (i->beside) buf_printf(b, " beside %d", i->beside);
         break;
     case INST_OP:
         buf_printf(b, "%s(", op_info(i->op)->name);
@@ -92,7 +91,6 @@ void inst_print(struct buf *b, const struct exprs *p, const struct loops *l, con
         ex_print(b, p, ex_symbol(p, i->index[0])->bound);
         buf_printf(b, " as %s", ex_symbol(p, i->index[0])->name);
         break;
-    case INST_BESIDE: break;
     }
     buf_printf(b, " : %s\n", dtype_name(i->dtype));
 }

@@ -274,8 +274,6 @@ static const char *between_reason(const struct chains *c, uint32_t n, uint32_t s
     if (s->loops->buffers.at[x->out].kind != BUFFER_TEMP)
         return "what is between two products is an output";
     if (x->epoch != nest_at(c, second)->epoch) return "products of other steps";
-    for (uint32_t i = 0; i < x->insts.n; i++)
-        if (x->insts.at[i].beside) return "columns beside each other are between two products";
     if (x->scan || (x->n_reduce && !c->stands.is[n]))
         return "a scan, or another reduction, is between two products";
     for (uint32_t r = c->readers.begin[x->out]; r < c->readers.begin[x->out + 1]; r++) {

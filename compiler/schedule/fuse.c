@@ -192,7 +192,7 @@ void bind_axes(struct fuser *f, struct merge *m) {
 /* Can buffer b, written by a nest of the merged pair, be read at `index` (in host axes)? A
  * reduction only at its own rows; a pointwise value anywhere, if what it reads can be read there.
  */
-static bool readable(struct fuser *f, struct merge *m, buffer_id b, const ex *index, int beside);
+static bool readable(struct fuser *f, struct merge *m, buffer_id b, const ex *index);
 
 const struct member *member_of(struct fuser *f, uint32_t nest) {
     const struct group *G = group_at(f, f->s->group_of[nest]);
@@ -240,12 +240,12 @@ static bool loads_readable(struct fuser *f, struct merge *m, const struct nest *
         if (x->kind != INST_LOAD || never_reads(f, n, x, from, to, count)) continue;
         for (int k = 0; k < x->n_index; k++)
             index[k] = ex_subst(f->l->ex, x->index[k], from, to, count);
-        if (!readable(f, m, x->buffer, index, x->beside)) return false;
+        if (!readable(f, m, x->buffer, index)) return false;
     }
     return true;
 }
 
-static bool readable(struct fuser *f, struct merge *m, buffer_id b, const ex *index, int beside) {
+static bool readable(struct fuser *f, struct merge *m, buffer_id b, const ex *index) {
     uint32_t w = f->s->writer[b];
     if (w == NO_NEST) return true;
     uint32_t g = f->s->group_of[w];
@@ -254,12 +254,8 @@ static bool readable(struct fuser *f, struct merge *m, buffer_id b, const ex *in
     if (n->n_reduce || n->scan) {
         const struct member *M = member_of(f, w);
         if (m->by_columns != keeps_columns(f, m, g, M)) return false;
-        int rank = f->l->buffers.at[b].meta.rank;
-        for (int k = 0; k < rank; k++) {
-            ex own = in_host(f, m, M, n->out_index[k]);
-            bool other = beside && n->matmul && k + 1 == rank; /* column, of the same group */
-            if (own != index[k] && !other) return false;
-        }
+        for (int k = 0; k < f->l->buffers.at[b].meta.rank; k++)
+            if (in_host(f, m, M, n->out_index[k]) != index[k]) return false;
         return true;
     }
     struct access key = {
@@ -469,25 +465,6 @@ static bool makes_vector(struct fuser *f, uint32_t product, uint32_t g) {
     return true;
 }
 
-/* Is anything reduced but by products? */
-static bool reduces_any_row(struct fuser *f, const struct group *G) {
-    for (uint32_t m = 0; m < G->members.n; m++) {
-        const struct nest *n = nest_at(f, G->members.at[m].nest);
-        if (n->n_reduce && !n->matmul) return true;
-    }
-    return false;
-}
-
-/* Does a group read columns beside those that it makes? */
-static bool reads_beside(struct fuser *f, const struct group *G) {
-    for (uint32_t m = 0; m < G->members.n; m++) {
-        const struct nest *n = nest_at(f, G->members.at[m].nest);
-        for (uint32_t i = 0; i < n->insts.n; i++)
-            if (n->insts.at[i].beside) return true;
-    }
-    return false;
-}
-
 static const char *matmul_reason(struct fuser *f, struct merge *m) {
     const struct group *H = group_at(f, m->host), *G = group_at(f, m->guest);
     if (!H->matmul && !G->matmul) return NULL;
@@ -497,9 +474,6 @@ static const char *matmul_reason(struct fuser *f, struct merge *m) {
     if (depends(f, mm, other))
         return "a producer would be recomputed for every tile of the matrix product";
     if (!depends(f, other, mm)) return "it shares no result with the matrix product";
-    bool beside = reads_beside(f, H) || reads_beside(f, G);
-    if (beside && (reduces_any_row(f, H) || reduces_any_row(f, G)))
-        return "what reads columns beside its own is not reduced";
     bool light = !(marks_of(f, mm) & APART_DEAR) || !is_dear(f, group_at(f, other));
     return light ? NULL : "dear operators behind the matrix product have another kernel";
 }

@@ -142,7 +142,6 @@ static int nest_work(const struct nest *n) {
         case INST_SUBSCRIPT: work += 2; break;
         case INST_OP: work += op_work(x->op); break;
         case INST_SCAN:
-        case INST_BESIDE:
         case INST_REDUCE: return -1;
         }
     }

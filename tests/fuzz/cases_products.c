@@ -948,49 +948,6 @@ static void add(struct arena *a, case_vec *out, const struct product_case *p, bo
                                   .config = p->config}));
 }
 
-/* Pairs of columns, half a group apart, that are rotated, or of which each takes the other one's
- * negative: of the order of the product, and of another one; where rows and columns end within
- * tiles; by two warpgroups in turn, and by clusters. */
-#define ROTATED(t, m, w, h, d, half, to)                                                           \
-    "graph(%x: " t "[" m ", 40], %w: " t "[" w ", 40], %c: " t "[" m ", " half "],"                \
-    " %s: " t "[" m ", " half "]) {\n %b = permute(%w, [1, 0])\n %z = mm(%x, %b)\n"                \
-    " %v = view(%z, [" m ", " h ", " d "])\n %p = slice(%v, 2, 0, " half ")\n"                     \
-    " %q = slice(%v, 2, " half ", " d ")\n %e = unsqueeze(%c, 1)\n %f = unsqueeze(%s, 1)\n"        \
-    " %g = mul(%p, %e)\n %i = mul(%q, %f)\n %j = sub(%g, %i)\n %k = mul(%q, %e)\n"                 \
-    " %l = mul(%p, %f)\n %n = add(%k, %l)\n %o = cat([%j, %n], 2)\n" to "}\n"
-static const struct product_case beside[] = {
-    {ROTATED("bf16", "136", "64", "4", "16", "8", " return %o\n"),
-     "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
-    {ROTATED("f16", "200", "96", "3", "32", "16",
-             " %r = permute(%o, [1, 0, 2])\n"
-             " %y = contiguous(%r)\n return %y\n"),
-     "mma=1 m=128 n=64 k=32 stages=3 warps=12"},
-    {ROTATED("bf16", "130", "384", "3", "128", "64",
-             " %r = permute(%o, [1, 0, 2])\n"
-             " %y = contiguous(%r)\n return %y\n"),
-     "mma=1 m=64 n=128 k=32 stages=3 warps=12 pingpong=1"},
-    {"graph(%x: bf16[256, 40], %w: bf16[40, 192], %c: bf16[256, 32], %s: bf16[256, 32]) {\n"
-     " %z = mm(%x, %w)\n %v = view(%z, [256, 6, 32])\n %p = slice(%v, 2, 0, 16)\n"
-     " %q = slice(%v, 2, 16, 32)\n %n = neg(%q)\n %r = cat([%n, %p], 2)\n"
-     " %e = unsqueeze(%c, 1)\n %f = unsqueeze(%s, 1)\n %g = mul(%v, %e)\n %h = mul(%r, %f)\n"
-     " %o = add(%g, %h)\n return %o\n}\n",
-     "mma=1 m=64 n=96 k=32 stages=2 cluster=2 warps=8"},
-    /* between two products */
-    {"graph(%x: bf16[136, 40], %w: bf16[40, 64], %c: bf16[136, 1, 8], %s: bf16[136, 1, 8],"
-     " %u: bf16[64, 48]) {\n %z = mm(%x, %w)\n %v = view(%z, [136, 4, 16])\n"
-     " %p = slice(%v, 2, 0, 8)\n %q = slice(%v, 2, 8, 16)\n %g = mul(%p, %c)\n"
-     " %i = mul(%q, %s)\n %j = sub(%g, %i)\n %k = mul(%q, %c)\n %l = mul(%p, %s)\n"
-     " %n = add(%k, %l)\n %o = cat([%j, %n], 2)\n %r = view(%o, [136, 64])\n"
-     " %y = mm(%r, %u)\n return %y\n}\n",
-     NULL},
-    /* zeros in place of the other half: no choice between the halves */
-    {"graph(%x: bf16[136, 40], %w: bf16[40, 64]) {\n %z = mm(%x, %w)\n"
-     " %v = view(%z, [136, 4, 16])\n %p = slice(%v, 2, 0, 8)\n %q = slice(%v, 2, 8, 16)\n"
-     " %a = constant_pad_nd(%p, [8, 0])\n %b = constant_pad_nd(%q, [0, 8])\n"
-     " %o = add(%a, %b)\n %n = relu(%o)\n return %n\n}\n",
-     NULL},
-};
-
 /* What lies between kernels begins at lines of memory (schedule/pitch.c): read along both of its
  * axes by products, by rows and columns, and through another shape. */
 static const struct product_case by_lines[] = {
@@ -1042,8 +999,6 @@ void cases_products(struct arena *a, case_vec *out) {
         add(a, out, &anywhere[i], false, i % 2 == 0);
     for (size_t i = 0; i < sizeof read_back_by_clusters / sizeof *read_back_by_clusters; i++)
         add(a, out, &read_back_by_clusters[i], false, i % 2 == 0);
-    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
-        add(a, out, &beside[i], false, i % 2 == 0);
     for (size_t i = 0; i < sizeof by_lines / sizeof *by_lines; i++)
         add(a, out, &by_lines[i], false, false);
 }

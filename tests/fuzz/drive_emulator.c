@@ -229,7 +229,9 @@ bool emulation_case(struct emulation *s, uint32_t index, bool check, struct diag
     struct diag wrong = diag_new(s->a);
     int judged;
     if (!drive_judge_steps(b, v->kernel, &judged, &wrong) ||
-        judged < (b->p->kernels[v->kernel].ir->steps ? b->p->kernels[v->kernel].n_writes : 0))
+        judged < (b->p->kernels[v->kernel].ir->kind == KERNEL_PERSISTENT
+                      ? b->p->kernels[v->kernel].n_writes
+                      : 0))
         return drive_fail(d, "%s%d buffers judged  kernel %s, config %s", wrong.text, judged,
                           b->p->kernels[v->kernel].name, config_str(s->a, &v->config));
     return true;

@@ -65,6 +65,10 @@ bool drive_judge_steps(struct drive *b, int kernel, int *judged, struct diag *d)
     const int *buffers;
     which[kernel] = true;
     struct ws_captured *c = ws_alone_join(&x, which, own, &buffers);
+    if (!c->n_outputs) { /* a recurrence */
+        arena_free(own);
+        return true;
+    }
     struct graph *all = c->values[b->p->limits.kind].reference;
     struct value *in = inputs_of(b, &x, all), *out = calloc(all->outputs.n + 1, sizeof *out);
     const char *bad = graph_verify(all, false);

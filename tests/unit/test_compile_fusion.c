@@ -234,48 +234,6 @@ static void test_beside(void **state) {
     arena_free(a);
 }
 
-/* Queries, or keys, of heads whose halves are rotated: from column `from` on, of a product with so
- * many. */
-static void put_rotated(struct buf *b, int number, int from, int rows, const char *half) {
-    buf_printf(b,
-               " %%v%d = slice(%%z, 1, %d, %d)\n %%h%d = view(%%v%d, [%d, 32, 128])\n"
-               " %%p%d = slice(%%h%d, 2, 0, 64)\n %%q%d = slice(%%h%d, 2, %s, 128)\n"
-               " %%g%d = mul(%%p%d, %%c)\n %%i%d = mul(%%q%d, %%s)\n %%j%d = sub(%%g%d, %%i%d)\n"
-               " %%k%d = mul(%%q%d, %%c)\n %%l%d = mul(%%p%d, %%s)\n %%n%d = add(%%k%d, %%l%d)\n"
-               " %%o%d = cat([%%j%d, %%n%d], 2)\n",
-               number, from, from + 4096, number, number, rows, number, number, number, number,
-               half, number, number, number, number, number, number, number, number, number, number,
-               number, number, number, number, number, number, number);
-}
-
-static void assert_rotated(struct arena *a, int rows, int many, const char *more,
-                           const char *results, int products, int others) {
-    struct buf b = buf_new(a);
-    buf_printf(&b,
-               "graph(%%x: bf16[%d, 512], %%w: bf16[512, %d], %%c: bf16[%d, 1, 64],"
-               " %%s: bf16[%d, 1, 64]) {\n %%z = mm(%%x, %%w)\n",
-               rows, many * 4096, rows, rows);
-    for (int i = 0; i < many; i++) put_rotated(&b, i, i * 4096, rows, "64");
-    buf_printf(&b, "%s return %s\n}\n", more, results);
-    struct ws_program *p = lower(a, b.p);
-    int found = 0;
-    for (int k = 0; k < p->n_kernels; k++) found += !strcmp(p->kernels[k].kind, "matmul");
-    assert_int_equal(found, products);
-    assert_int_equal(p->n_kernels - found, others);
-}
-
-/* What rotates halves of a head's columns stands behind the product, if that is small, and all of
- * its columns are rotated so, which are no result, and not reduced. */
-static void test_columns_beside(void **state) {
-    struct arena *a = arena_new();
-    assert_rotated(a, 256, 1, "", "%o0", 1, 0);
-    assert_rotated(a, 8192, 1, "", "%o0", 1, 1);
-    assert_rotated(a, 256, 2, "", "%o0, %o1", 1, 1);
-    assert_rotated(a, 256, 1, "", "%o0, %z", 1, 1);
-    assert_rotated(a, 256, 1, " %t = sum(%o0, 2)\n", "%o0, %t", 1, 1);
-    arena_free(a);
-}
-
 /* What a depthwise convolution reads is stored where each of its taps would make it again, unless
  * that is little beside what storing it takes. */
 static void test_windows_of_values(void **state) {
@@ -607,7 +565,6 @@ int main(void) {
         cmocka_unit_test(test_size),
         cmocka_unit_test(test_products_behind_products),
         cmocka_unit_test(test_beside),
-        cmocka_unit_test(test_columns_beside),
         cmocka_unit_test(test_channels_of_phases),
         cmocka_unit_test(test_beside_shared),
         cmocka_unit_test(test_long_columns),
