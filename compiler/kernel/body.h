@@ -160,7 +160,7 @@ struct kernel {
     const struct recurrent *recurrent; /* RECURRENCE */
     const struct landing *landing;     /* NULL: terms count wherever they are */
     struct mirror mirror;
-    bool below;                        /* a thread has windows one below the other (taps.c) */
+    bool below;      /* a thread has windows one below the other (taps.c) */
     bool unrolled;   /* taps or arms (taps.c, arms.c): several loads and stores a point are of one
                         buffer */
     bool wide_index; /* element offsets need 64 bits */

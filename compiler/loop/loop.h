@@ -164,8 +164,8 @@ struct loops {
     const struct graph *graph; /* the decomposed graph */
     VEC(struct buffer) buffers;
     VEC(struct nest) nests;
-    VEC(int64_t) steps; /* by loop */
-    bool *recurs;       /* by loop: is it a recurrence (recurrence.c)? NULL: none is */
+    VEC(int64_t) steps;    /* by loop */
+    bool *recurs;          /* by loop: is it a recurrence (recurrence.c)? NULL: none is */
     const uint32_t *epoch; /* by node of the graph, as nests have it; NULL: it has no loops */
 };
 

@@ -472,12 +472,13 @@ static void test_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stacked),   cmocka_unit_test(test_slices),
-        cmocka_unit_test(test_chains),    cmocka_unit_test(test_strides),
-        cmocka_unit_test(test_none),      cmocka_unit_test(test_guesses_leave_nothing),
-        cmocka_unit_test(test_rotated), cmocka_unit_test(test_before),    cmocka_unit_test(test_behind),
-        cmocka_unit_test(test_too_large), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_types),     cmocka_unit_test(test_assigned),
+        cmocka_unit_test(test_stacked),  cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_chains),   cmocka_unit_test(test_strides),
+        cmocka_unit_test(test_none),     cmocka_unit_test(test_guesses_leave_nothing),
+        cmocka_unit_test(test_rotated),  cmocka_unit_test(test_before),
+        cmocka_unit_test(test_behind),   cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_refused),  cmocka_unit_test(test_types),
+        cmocka_unit_test(test_assigned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
