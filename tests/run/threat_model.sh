@@ -69,8 +69,10 @@ for call in subprocess.run socket.socket os.system; do
     harmless "import ${call%%.*}
 ${call}('touch written')"
 done
-# A module by its name is found where an import statement finds one, and nowhere else.
-for call in importlib.import_module os.popen os.remove os.execv sys.settrace; do
+# A module by its name is what an import statement makes of it: of one that is not there, nothing before it is used.
+harmless "import importlib
+importlib.import_module('touch written')"
+for call in os.popen os.remove os.execv sys.settrace; do
     refused 'not supported|no attribute|[nN]o module named' "import ${call%%.*}
 ${call}('touch written')"
 done
