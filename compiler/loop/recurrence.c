@@ -250,8 +250,8 @@ struct sinking {
     bool *counted;    /* by buffer: its bytes are, in the sum that is being made */
     int n_counted;    /* of these, tensors that are read */
     ex step;          /* what stands for the place along a window's steps, while a nest is made */
-    VEC(struct inst) made;           /* the nest's instructions */
-    const struct loop_window *along; /* of the window whose elements are made */
+    VEC(struct inst) made;    /* the nest's instructions */
+    struct loop_window along; /* of the window whose elements are made */
 };
 #define NONE UINT32_MAX
 
@@ -353,7 +353,7 @@ static buffer_id add_window(struct loops *l, buffer_id of, struct loop_window x)
  * are no multiple of the step's. make: else it is only asked. */
 static inst_id read_given(struct sinking *s, struct inst x, bool make) {
     struct exprs *p = s->l->ex;
-    struct loop_window w = *s->along;
+    struct loop_window w = s->along;
     bool varies = false;
     w.of = x.buffer;
     w.each = 0;
@@ -402,8 +402,7 @@ static inst_id make_read(struct sinking *s, const struct inst *load, bool make) 
     const struct loop_window *w = &s->l->buffers.at[load->buffer].window;
     const struct nest *maker = &s->l->nests.at[s->writer[w->of]];
     ex places[WS_MAX_RANK];
-    struct loop_window along = *w;
-    s->along = &along;
+    s->along = *w;
     s->step = ex_index(s->l->ex, "step", s->l->buffers.at[w->of].meta.size[0]);
     for (int k = 0; k < maker->n_axes; k++)
         for (int d = 0; d <= load->n_index; d++)

@@ -1,4 +1,4 @@
-/* fuse.h: what fuse.c, partners.c, split.c, copies.c, columns.c, abreast.c, epilogue.c and
+/* fuse.h: what fuse.c, bind.c, partners.c, split.c, copies.c, columns.c, abreast.c, epilogue.c and
  * by_rows.c share.
  * Private to schedule/. */
 #ifndef WS_SCHEDULE_FUSE_H
@@ -105,19 +105,22 @@ bool next_pair(struct fuser *f, uint32_t *a, uint32_t *i, int64_t above, struct 
 void refuse_pair(struct fuser *f, uint32_t a, uint32_t b);
 int64_t pair_saves(struct partner p);
 
+/* bind.c */
+static inline ex axis_bound(struct fuser *f, ex axis) { return ex_symbol(f->l->ex, axis)->bound; }
+/* The index with which a member touches buffer b, in group axes: the nth store or load found. */
+bool touch(struct fuser *f, uint32_t g, buffer_id b, uint32_t nth, ex *index);
+void bind_axes(struct fuser *f, struct merge *m); /* fills in which guest axis is which host's */
+void try_bind(struct fuser *f, struct merge *m, ex guest, ex host);
+bool axis_is_taken(struct fuser *f, const struct merge *m, ex host); /* is a guest's bound to it? */
+bool is_axis(const struct group *g, ex e, bool *reduce);
+const struct member *member_of(struct fuser *f, uint32_t nest);
+bool all_readable(struct fuser *f, struct merge *m); /* S3 */
+
 /* fuse.c */
 /* Is one of them what follows the other's reduction row by row? */
 bool comes_first(struct fuser *f, uint32_t a, uint32_t b);
 struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits, enum fusing what,
                             const struct apart_marks *marks, struct arena *a); /* as they are */
-/* The index with which a member touches buffer b, in group axes: the nth store or load found.
- */
-bool touch(struct fuser *f, uint32_t g, buffer_id b, uint32_t nth, ex *index);
-void bind_axes(struct fuser *f, struct merge *m); /* fills in which guest axis is which host's */
-void try_bind(struct fuser *f, struct merge *m, ex guest, ex host);
-bool is_axis(const struct group *g, ex e, bool *reduce);
-const struct member *member_of(struct fuser *f, uint32_t nest);
-bool all_readable(struct fuser *f, struct merge *m); /* S3 */
 /* Fill in how both fit together without either vanishing into the other; or why_not. */
 void plan_fit(struct fuser *f, struct merge *m);
 bool meet_in(struct fuser *f, const struct merge *m,
