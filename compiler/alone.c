@@ -93,14 +93,13 @@ static node_id node_of(const struct alone *x, int buffer) {
     return same || b->kind == BUFFER_INPUT ? b->node - 1 : NONE;
 }
 
-/* Whose steps the kernel goes through, all of them; NO_LOOP: none's. */
+/* Whose steps the kernel goes through, all of them; NO_LOOP: none's, or a recurrence's, which keeps
+ * in registers what its steps have of the one before. */
 static uint32_t loop_of_kernel(const struct alone *x, int kernel) {
     const struct kernel *k = x->p->kernels[kernel].ir;
-    if (!k->steps) return NO_LOOP;
+    if (k->kind != KERNEL_PERSISTENT) return NO_LOOP;
     const struct group *g = &k->schedule->groups.at[k->group];
-    uint32_t loop = loop_of(x->p->loops->nests.at[g->members.at[0].nest].epoch);
-    /* A recurrence keeps in registers what its steps have of the one before. */
-    return loop != NO_LOOP && x->p->loops->recurs && x->p->loops->recurs[loop] ? NO_LOOP : loop;
+    return loop_of(x->p->loops->nests.at[g->members.at[0].nest].epoch);
 }
 
 /* ---- inputs of all --------------------------------------------------------------------------- */

@@ -24,8 +24,7 @@ node_id steps_stack(const struct loops *l, node_id step);
 /* Of loop number `loop`, whose nodes among `needed` these are made of, in order. part: by node of
  * l->graph, which node of `to` it is: those outside are there already, and those of the loop that
  * are wanted[] come to be: a stack, or else what the last step has made. left: by buffer, memory of
- * all steps as a node of `to`; (node_id)-1: the kernel leaves none there, as where it keeps what is
- * carried in registers. */
+ * all steps as a node of `to`; (node_id)-1: nothing of it can be read. */
 void steps_add(struct graph *to, const struct loops *l, uint32_t loop, const node_id *needed,
                uint32_t n_needed, const node_id *wanted, uint32_t n_wanted, const node_id *left,
                node_id *part);

@@ -12,7 +12,7 @@
  *
  *     store y[i0, i1, i2], load x[i1, r, i0]; i0: 1024, i1: 4096, i2: 8 floats     i1, i0, i2
  *
- * Reduced axes are in the order of memory of what is loaded.
+ * Reduced axes are in the order of memory of most of what is moved.
  *
  * Few rows would be a small part of the 64 that warpgroups have: few filters are the columns of a
  * product, of which tiles have as many as there are, and pixels its rows. So are filters whose
@@ -360,7 +360,7 @@ static bool lands_along(const struct builder *w, ex axis) {
     return false;
 }
 
-/* The largest load; NULL if it is small beside what is stored, if that is asked. */
+/* The largest load; NULL if it is small beside what is stored. */
 static const struct value_node *largest_load(const struct builder *w, const struct store_node *to) {
     enum { SECTOR = 32 }; /* bytes that an element takes, read alone */
     const struct kernel *k = w->k;
@@ -371,7 +371,7 @@ static const struct value_node *largest_load(const struct builder *w, const stru
         int64_t b = x->kind == INST_LOAD ? buffer_bytes(w->l, x->buffer) : 0;
         if (b > bytes) bytes = b, elements = b / dtype_bytes(x->dtype), most = x;
     }
-    return to && elements * SECTOR < buffer_bytes(w->l, to->buffer) ? NULL : most;
+    return elements * SECTOR < buffer_bytes(w->l, to->buffer) ? NULL : most;
 }
 
 /* Elements from one along the axis to the next; -1: not always as many. */

@@ -410,9 +410,8 @@ static bool same_origin(struct fuser *f, uint32_t a, uint32_t b) {
  * As it does of operators that are several of ours, like the largest of what lands at each place,
  * which compares all places with all sources: eager, too, they are one kernel then. */
 static bool has_no_room(struct fuser *f, uint32_t a, uint32_t b) {
-    enum { PARTS = 6 };
-    int64_t room = f->limits->memory_bytes / PARTS;
-    for (int side = 0; room && side < 2; side++) {
+    int64_t room = device_image_bytes(f->limits);
+    for (int side = 0; f->limits->memory_bytes && side < 2; side++) {
         const struct group *from = group_at(f, side ? b : a);
         for (uint32_t i = 0; i < from->members.n; i++) {
             buffer_id out = nest_at(f, from->members.at[i].nest)->out;

@@ -99,6 +99,20 @@ static inline void must_eval(const struct graph *g, const struct value *in, stru
     if (!graph_eval(g, in, out, &d)) fail_msg("%s", d.text);
 }
 
+/* Outputs of both are the same, but for `most`. */
+static inline void must_stay_near(const struct graph *g, const struct graph *h,
+                                  const struct value *in, double most) {
+    struct value was[MAX_TEST_VALUES], is[MAX_TEST_VALUES];
+    must_eval(g, in, was);
+    must_eval(h, in, is);
+    for (uint32_t o = 0; o < g->outputs.n; o++) {
+        assert_int_equal(is[o].n, was[o].n);
+        for (int64_t i = 0; i < was[o].n; i++) assert_true(fabs(is[o].v[i] - was[o].v[i]) < most);
+    }
+    free_values(was, g->outputs.n);
+    free_values(is, h->outputs.n);
+}
+
 static inline bool same_bits(const struct value *a, int64_t i, const double *v, const int64_t *w) {
     return w ? a->w[i] == w[i]
              : !memcmp(&a->v[i], &v[i], sizeof *v) || (v[i] != v[i] && a->v[i] != a->v[i]);

@@ -555,7 +555,7 @@ static void test_states(void **state) {
     }
 }
 
-/* Eager, a kernel is an operator: of two exponentials of 1 GB, which a device of 2 GB has no room
+/* Eager, a kernel is an operator: of two exponentials of 2 GB, which a device of 2 GB has no room
  * for, one is. */
 static void test_eager_without_room(void **state) {
     (void)state;
@@ -564,7 +564,7 @@ static void test_eager_without_room(void **state) {
         struct diag d = diag_new(a);
         struct device_limits limits = test_gpu("sm_90a");
         limits.memory_bytes = INT64_C(1) << (small ? 31 : 38);
-        struct graph *g = must_parse(a, "graph(%x: f32[512, 1], %y: f32[1, 524288]) {\n"
+        struct graph *g = must_parse(a, "graph(%x: f32[1024, 1], %y: f32[1, 524288]) {\n"
                                         " %z = add(%x, %y)\n %e = exp(%z)\n %s = sum(%e, 1)\n"
                                         " %n = neg(%s)\n return %n\n}\n");
         struct ws_program *p = ws_lower(ws_captured_of(a, g, "test"), &limits, WS_EAGER, NULL, &d);
