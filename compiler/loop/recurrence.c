@@ -278,7 +278,9 @@ static bool *find_others(const struct loops *l, uint32_t loop) {
         others[b] = l->buffers.at[b].kind == BUFFER_OUTPUT || l->buffers.at[b].kind == BUFFER_INPUT;
     for (uint32_t k = l->nests.n; k-- > 0;) {
         const struct nest *n = &l->nests.at[k];
+        const struct buffer *out = &l->buffers.at[n->out];
         bool given = loop_of(n->epoch) != loop && (loop_of(n->epoch) != NO_LOOP || others[n->out]);
+        if (given && out->kind == BUFFER_WINDOW) others[out->window.of] = true;
         for (inst_id i = 0; i < n->insts.n && given; i++) {
             const struct buffer *b = &l->buffers.at[n->insts.at[i].buffer];
             if (n->insts.at[i].kind != INST_LOAD) continue;
@@ -372,6 +374,13 @@ static inst_id read_given(struct sinking *s, struct inst x, bool make) {
     return put(s, x);
 }
 
+/* The place along the window's steps, of the loop's step. */
+static ex place_in_step(const struct sinking *s) {
+    struct exprs *p = s->l->ex;
+    return ex_add(p, ex_const(p, s->along.first),
+                  ex_mul(p, s->l->step[s->loop], ex_const(p, s->along.way)));
+}
+
 /* What nest n makes, at these places of its axes; NONE: it cannot be made so. */
 static inst_id make_element(struct sinking *s, const struct nest *n, const ex *at, bool make) {
     inst_id *as = NEW_ARRAY(s->l->arena, inst_id, n->insts.n);
@@ -381,7 +390,10 @@ static inst_id make_element(struct sinking *s, const struct nest *n, const ex *a
         for (int d = 0; d < x.n_index; d++)
             x.index[d] = ex_subst(s->l->ex, x.index[d], n->axes, at, n->n_axes);
         bool given = x.kind == INST_LOAD;
-        if (x.kind == INST_INDEX && ex_uses(s->l->ex, x.index[0], s->step)) return NONE;
+        if (x.kind == INST_INDEX) {
+            ex at_step = place_in_step(s);
+            x.index[0] = ex_subst(s->l->ex, x.index[0], &s->step, &at_step, 1);
+        }
         if (given && s->sunk[x.buffer] && !x.guarded) {
             const struct nest *maker = &s->l->nests.at[s->writer[x.buffer]];
             ex places[WS_MAX_RANK];
@@ -426,13 +438,22 @@ static bool can_make(struct sinking *s) {
     return true;
 }
 
+/* No arithmetic: a copy, or a concatenation. */
+static bool only_copies(const struct nest *n) {
+    for (inst_id i = 0; i < n->insts.n; i++) {
+        const struct inst *x = &n->insts.at[i];
+        if (x->kind == INST_CAST || (x->kind == INST_OP && x->op != OP_WHERE)) return false;
+    }
+    return true;
+}
+
 /* Less is moved if b is made where it is read, with some of what it is made of. */
 static bool sink(struct sinking *s, buffer_id b, double least, int deep) {
     if (s->sunk[b] || !may_sink(s, b) || deep > DEEPEST) return false;
     s->sunk[b] = true;
     double bytes = can_make(s) ? all_moved(s) : INFINITY;
     const struct nest *n = &s->l->nests.at[s->writer[b]];
-    bool copies = n->insts.n == 1 && n->insts.at[0].kind == INST_LOAD;
+    bool copies = only_copies(n);
     if (bytes < least || (copies && bytes <= least)) return true;
     for (inst_id i = 0; i < n->insts.n && bytes < 1.01 * least; i++)
         if (n->insts.at[i].kind == INST_LOAD && sink(s, n->insts.at[i].buffer, least, deep + 1))
@@ -827,15 +848,39 @@ static void drop_unread(struct loops *l) {
     }
 }
 
+/* A stack of which no step has a window any more is a tensor like others. */
+static void drop_windows(struct loops *l) {
+    bool *along = NEW_ARRAY(l->arena, bool, l->buffers.n);
+    for (uint32_t k = 0; k < l->nests.n; k++) {
+        const struct nest *n = &l->nests.at[k];
+        const struct buffer *out = &l->buffers.at[n->out];
+        if (out->kind == BUFFER_WINDOW) along[out->window.of] = true;
+        for (inst_id i = 0; i < n->insts.n; i++) {
+            const struct buffer *b = &l->buffers.at[n->insts.at[i].buffer];
+            if (n->insts.at[i].kind != INST_LOAD || b->kind != BUFFER_WINDOW) continue;
+            along[b->window.of] = true;
+            if (b->window.carried) along[b->window.start] = true;
+        }
+    }
+    for (buffer_id b = 0; b < l->buffers.n; b++) {
+        if (l->buffers.at[b].kind != BUFFER_STACK || along[b]) continue;
+        l->buffers.at[b].kind = BUFFER_TEMP;
+        meta_contiguous(l->ex, &l->buffers.at[b].meta);
+    }
+}
+
 void loops_recurrences(struct loops *l) {
     bool any = false;
     if (!l->steps.n) return;
     l->recurs = NEW_ARRAY(l->arena, bool, l->steps.n);
+    l->step = NEW_ARRAY(l->arena, ex, l->steps.n);
     for (uint32_t loop = 0; loop < l->steps.n; loop++) {
         if (!becomes_recurrence(l, loop)) continue;
         any = l->recurs[loop] = true;
+        l->step[loop] = ex_index(l->ex, "t", ex_const(l->ex, l->steps.at[loop]));
         sink_loop(l, loop);
         find_numbers(l, loop);
     }
     if (any) drop_unread(l);
+    if (any) drop_windows(l);
 }
