@@ -131,20 +131,27 @@ static buffer_id add_window(struct loops *l, buffer_id of, struct loop_window x)
 static inst_id read_given(struct sinking *s, struct inst x, bool make) {
     struct exprs *p = s->l->ex;
     struct loop_window w = s->along;
-    bool varies = false;
+    int64_t each, stride;
+    int varies = 0, along = 0;
     w.of = x.buffer;
     w.each = 0;
     for (int d = 0; d < x.n_index; d++) {
         ex by, rest;
-        int64_t each, stride;
         if (!ex_uses(p, x.index[d], s->step)) continue;
         if (!ex_linear(p, x.index[d], s->step, &by, &rest) || !ex_is_const(p, by, &each) ||
             !ex_is_const(p, s->l->buffers.at[x.buffer].meta.stride[d], &stride))
             return NONE;
-        varies = true;
+        varies++;
+        along = d;
         w.each += each * stride;
         x.index[d] = rest;
     }
+    int64_t begin;
+    if (varies == 1 && ex_is_const(p, x.index[along], &begin) && begin % each == 0) {
+        w.first += begin / each; /* one window of what lies in the same places */
+        x.index[along] = ex_const(p, 0);
+    }
+    if (w.each < 0) w.each = -w.each, w.first = -w.first, w.way = -w.way;
     if (varies && make) x.buffer = add_window(s->l, x.buffer, w);
     return sink_put(s, x);
 }
