@@ -371,8 +371,8 @@ static double chain_of(const struct kernel *k, const struct recurrent_layout *y)
     return longest;
 }
 
-/* us, of an H200, of five configs of one program: a step takes its instructions, of all warps that a
- * scheduler has, or what is behind each other in it, or its part of a way to memory. */
+/* us, of an H200, of five configs of one program: a step takes its instructions, of all warps that
+ * a scheduler has, or what is behind each other in it, or its part of a way to memory. */
 static double cost_on_gpu(const struct kernel *k, const struct layout *y) {
     const double START = 2.5, CLOCK = 1700, MEMORY = 900, L2_BYTES_A_US = 4e6, SCHEDULERS = 4,
                  ALONE =

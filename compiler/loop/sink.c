@@ -1,6 +1,6 @@
-/* sink.c: what steps of a recurrence read of tensors that were made for them alone, as exp(delta * A)
- * of all steps is, is made where it is read, if its own operands are smaller. Of these a step has
- * windows, whose strides are theirs.
+/* sink.c: what steps of a recurrence read of tensors that were made for them alone, as
+ * exp(delta * A) of all steps is, is made where it is read, if its own operands are smaller. Of
+ * these a step has windows, whose strides are theirs.
  *
  *   b46[i0: 512, i1, i2, i3] = exp(b41[i1, i0, i2] * b31[i2, i3])
  *   b47: window of b46, 0 + 1 t             ->   b80: window of b41, 0 + 1 t, of other strides

@@ -46,7 +46,7 @@
         SELECT(t, b, d, n, t), 1) "\n"                                                             \
                                   "%y = movedim(%ys, [0], [1])\n%z = add(%y, %u)\nreturn %z\n}\n"
 
-/* All states of h = a h + b, [t, batch, width, states], and what is read of them behind the loop. */
+/* All states of h = a h + b, [t, batch, width, states], and what is read of them behind it. */
 #define READ(t, b, d, n, type, behind)                                                             \
     "graph(%h: " type "[" b ", " d ", " n "], %a: " type "[" t ", " b ", " d ", " n "], %b: " type \
     "[" t ", " b ", " d ", " n "], %c: " type "[" t ", " b ", " n "], %w: f32[" d ", " n "]) {\n"  \
