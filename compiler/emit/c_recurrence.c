@@ -10,8 +10,8 @@
  *
  * l is a vector's lanes. Such a round of loops takes all of a step's values that wait for as many
  * sums before them, a loop those that vary along the same axes; what another loop reads of one is
- * an array of its own, the rest are locals. What is carried on takes its place at once where no loop
- * behind reads what was there, or when all of them are through. */
+ * an array of its own, the rest are locals. What is carried on takes its place at once where no
+ * loop behind reads what was there, or when all of them are through. */
 #include <limits.h>
 #include <string.h>
 
