@@ -21,6 +21,7 @@ struct c_recurrence {
     struct emitter *w;
     const struct recurrent *r;
     bool *needed, *changes; /* by value */
+    uint8_t *mask;          /* by value: axes along which a task's differ */
     int *round;             /* by value: sums before it, one behind the other */
     bool *kept;             /* by value: in an array (a number, where it varies along nothing) */
     uint8_t *at_once;       /* by carry: is it put when it is made? */
@@ -44,8 +45,15 @@ static bool is_made(const struct c_recurrence *x, value_id v) {
 /* The axes of the loop that makes v: a sum's has its operands'. */
 static uint8_t axes_of(const struct c_recurrence *x, value_id v) {
     const struct value_node *n = value_at(x, v);
-    if (n->kind != INST_REDUCE) return n->mask & (MASK_X | MASK_R);
-    return (value_at(x, n->args[0])->mask & MASK_X) | MASK_R;
+    if (n->kind != INST_REDUCE) return x->mask[v];
+    return (x->mask[n->args[0]] & MASK_X) | MASK_R;
+}
+
+/* Points of one row, say, have one gate: that is no vector. */
+static uint8_t find_mask(const struct c_recurrence *x, value_id v) {
+    uint8_t mask = value_at(x, v)->mask & (MASK_X | MASK_R);
+    bool same = !is_carry(x, v) && value_is_uniform(x->w->k, v, AXIS_X, x->w->y->recurrent->points);
+    return same ? mask & MASK_R : mask;
 }
 
 /* ---- which loop ------------------------------------------------------------------------------ */
@@ -65,7 +73,7 @@ static int store_loop(const struct c_recurrence *x, uint32_t i) {
     bool waits = x->changes[s->value] && !is_carry(x, s->value);
     int round = waits ? x->round[s->value] : 0;
     if (waits && value_at(x, s->value)->kind == INST_REDUCE) round++;
-    return loop_number(round, (s->mask | value_at(x, s->value)->mask) & (MASK_X | MASK_R));
+    return loop_number(round, (s->mask & (MASK_X | MASK_R)) | x->mask[s->value]);
 }
 
 /* Is there a loop that reads v, of a step's behind `after`, or one other than that which makes it?
@@ -95,9 +103,8 @@ static bool is_next(const struct c_recurrence *x, value_id v) {
 /* May its place be taken where the next one is made? */
 static bool goes_at_once(const struct c_recurrence *x, const struct carry *c) {
     const struct value_node *n = value_at(x, c->next);
-    uint8_t mask = value_at(x, c->load)->mask;
     return is_made(x, c->next) && x->changes[c->next] && n->kind != INST_REDUCE &&
-           n->mask == mask && !is_next(x, c->load) &&
+           x->mask[c->next] == x->mask[c->load] && !is_next(x, c->load) &&
            !read_elsewhere(x, c->load, made_in(x, c->next), false);
 }
 
@@ -127,6 +134,8 @@ static void find_loops(struct c_recurrence *x) {
     x->needed = recurrence_needed(k, a);
     x->changes = NEW_ARRAY(a, bool, k->values.n);
     x->kept = NEW_ARRAY(a, bool, k->values.n);
+    x->mask = NEW_ARRAY(a, uint8_t, k->values.n);
+    for (value_id v = 0; v < k->values.n; v++) x->mask[v] = find_mask(x, v);
     x->round = NEW_ARRAY(a, int, k->values.n);
     x->at_once = NEW_ARRAY(a, uint8_t, x->r->carries.n);
     for (value_id v = 0; v < k->values.n; v++) {
@@ -160,18 +169,14 @@ static const char *subscript_of(uint8_t mask) {
     return mask & MASK_X ? (mask & MASK_R ? "[j][l]" : "[l]") : mask & MASK_R ? "[j]" : "";
 }
 
-static uint8_t mask_of(const struct c_recurrence *x, value_id v) {
-    return value_at(x, v)->mask & (MASK_X | MASK_R);
-}
-
 /* What is kept of v, at the loop's place: one more name in front tells which. */
 static const char *kept_text(const struct c_recurrence *x, const char *prefix, value_id v) {
-    return arena_printf(x->w->arena, "%s%u%s", prefix, v, subscript_of(mask_of(x, v)));
+    return arena_printf(x->w->arena, "%s%u%s", prefix, v, subscript_of(x->mask[v]));
 }
 
 static void declare(struct c_recurrence *x, const char *prefix, value_id v, const char *type) {
     struct emitter *w = x->w;
-    uint8_t mask = mask_of(x, v);
+    uint8_t mask = x->mask[v];
     const char *r =
         mask & MASK_R ? arena_printf(w->arena, "[%lld]", (long long)kernel_size(w->k, AXIS_R)) : "";
     const char *l = mask & MASK_X ? arena_printf(w->arena, "[%d]", w->y->recurrent->points) : "";
@@ -192,6 +197,9 @@ static void open_loop(struct c_recurrence *x, uint8_t axes) {
         line(w, "(void)x;");
     }
     if (!axes) open_scope(w);
+    if (axes & MASK_X) return;
+    line(w, "const k_idx x = x0;");
+    line(w, "(void)x;");
 }
 
 static void close_loop(struct c_recurrence *x, uint8_t axes) {
@@ -223,7 +231,7 @@ static void put_sum_element(struct c_recurrence *x, value_id v) {
 }
 
 static void begin_sum(struct c_recurrence *x, value_id v) {
-    bool lanes = mask_of(x, v) & MASK_X;
+    bool lanes = x->mask[v] & MASK_X;
     if (lanes) open_brace(x->w, "for (int l = 0; l < lanes; l++)");
     line(x->w, "%s = %s;", kept_text(x, "a", v), identity_text(x->w, v));
     if (lanes) close_brace(x->w);
@@ -288,7 +296,7 @@ static void put_rest(struct c_recurrence *x) {
     struct emitter *w = x->w;
     for (uint32_t i = 0; i < w->k->stores.n; i++) {
         const struct store_node *s = &w->k->stores.at[i];
-        uint8_t axes = (s->mask | value_at(x, s->value)->mask) & (MASK_X | MASK_R);
+        uint8_t axes = (s->mask & (MASK_X | MASK_R)) | x->mask[s->value];
         if (!x->r->last[i]) continue;
         open_brace(w, "if (t == %lld)", (long long)x->r->n - 1);
         forget(x);
@@ -305,14 +313,14 @@ static void put_rest(struct c_recurrence *x) {
             const char *type = math_type(value_at(x, c->load)->dtype);
             if (!now) declare(x, "n", c->load, type);
             forget(x);
-            open_loop(x, mask_of(x, c->load));
+            open_loop(x, x->mask[c->load]);
             if (now) {
                 line(w, "%s = %s;", kept_text(x, "a", c->load), kept_text(x, "n", c->load));
             } else {
                 take(x, c->next);
                 line(w, "%s = (%s)%s;", kept_text(x, "n", c->load), type, ref(w, c->next));
             }
-            close_loop(x, mask_of(x, c->load));
+            close_loop(x, x->mask[c->load]);
         }
 }
 
@@ -406,9 +414,9 @@ static void put_start(struct c_recurrence *x) {
         value_id v = x->r->carries.at[i].load;
         if (!x->needed[v]) continue;
         declare(x, "a", v, math_type(value_at(x, v)->dtype));
-        open_loop(x, mask_of(x, v));
+        open_loop(x, x->mask[v]);
         line(x->w, "%s = %s;", kept_text(x, "a", v), start_text(x, v));
-        close_loop(x, mask_of(x, v));
+        close_loop(x, x->mask[v]);
     }
 }
 
