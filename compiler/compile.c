@@ -75,7 +75,7 @@ static struct loops *lower_graph(const struct compile *c, const struct graph *g,
     struct loops *l = loops_lower(given, a, d);
     if (l && c->fusion != WS_EAGER && c->limits->kind == DEVICE_CUDA && c->limits->sm >= 80)
         loops_results_apart(l, c->limits->units);
-    if (l && c->fusion != WS_EAGER && c->limits->kind == DEVICE_CUDA) loops_recurrences(l);
+    if (l && c->fusion != WS_EAGER) loops_recurrences(l);
     return l;
 }
 
@@ -388,8 +388,11 @@ static bool fuse(struct compile *c) {
         schedule_beside(c->schedule, small_us, c);
         schedule_pieces(c->schedule);
         schedule_pitch(c->schedule, group_us, c);
+    }
+    if (c->fusion != WS_EAGER) {
         schedule_recurrences(c->schedule);
-        if (is_by_rule(c)) schedule_persistent(c->schedule, group_us, persists, c);
+        bool products = is_by_rule(c) && c->limits->kind == DEVICE_CUDA;
+        if (products) schedule_persistent(c->schedule, group_us, persists, c);
         schedule_memory(c->schedule);
     }
     must_hold("schedule", schedule_verify(c->schedule));
@@ -453,10 +456,11 @@ static void list_buffers(struct compile *c) {
                                            .numel = (int64_t)bytes / dtype_bytes(x->meta.dtype),
                                            .kind = kind_of(x)};
         p->buffers[b].in_place = -1;
-        bool runs = x->kind == BUFFER_WINDOW || x->kind == BUFFER_TEMP || x->kind == BUFFER_STACK;
+        bool own = x->kind == BUFFER_TEMP || x->kind == BUFFER_STACK;
+        bool in_memory = !own || c->schedule->stored[b];
+        bool runs = x->kind == BUFFER_WINDOW || (own && in_memory);
         if (runs && !meta_is_contiguous(l->ex, &x->meta)) list_runs(l->ex, x, &p->buffers[b]);
         p->buffers[b].fixed = x->kind == BUFFER_TEMP && c->schedule->fixed[b];
-        bool in_memory = x->kind != BUFFER_TEMP || c->schedule->stored[b];
         if (!in_memory) p->buffers[b].bytes = 0;
     }
     p->temp_bytes = c->schedule->pool_bytes;

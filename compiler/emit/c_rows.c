@@ -577,9 +577,9 @@ static void put_own_columns(struct emitter *w) {
     }
 }
 
-/* Threads share what follows, `what` a pragma's rest. To wake them and to wait for the last takes
- * some microseconds, as long as one of them takes for TEAM_ELEMENTS: below, it does all. */
-static void put_team(struct emitter *w, const char *what, const char *elements) {
+/* To wake threads and to wait for the last takes some microseconds, as long as one of them takes
+ * for TEAM_ELEMENTS: below, it does all. */
+void put_team(struct emitter *w, const char *what, const char *elements) {
     enum { TEAM_ELEMENTS = 8192 };
     line(w, "#pragma omp parallel %sif (%s > %d)", what, elements, TEAM_ELEMENTS);
 }

@@ -39,6 +39,10 @@ void close_rows_block(struct emitter *w, const struct c_folds *c);
 /* c_rows.c: the values as a4; if threads lie along x, of a tile's rows. */
 void put_c_row_values(struct emitter *w, const value_id *list, uint32_t n);
 
+/* c_rows.c: threads share what follows, `what` a pragma's rest, if it is of more than a few
+ * elements. */
+void put_team(struct emitter *w, const char *what, const char *elements);
+
 /* c_keep.c: phase `index` keeps value v for a later one; or v is there already. */
 bool worth_keeping(struct emitter *w, uint32_t index, value_id v);
 bool computed_before(struct emitter *w, uint32_t index, value_id v);

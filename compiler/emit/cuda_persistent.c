@@ -29,7 +29,6 @@ struct persistent_text {
     struct emitter *w;
     const struct persistent *p;
     const struct steps *steps;
-    buffer_vec memory;
     bool *needed;  /* by value: of points, of all phases */
     uint8_t *when; /* of these */
     bool one;      /* a point a thread */
@@ -37,29 +36,6 @@ struct persistent_text {
 
 static const struct value_node *value_at(const struct persistent_text *x, value_id v) {
     return &x->w->k->values.at[v];
-}
-
-static const struct buffer *buffer_at(const struct persistent_text *x, buffer_id b) {
-    return &x->w->k->schedule->loops->buffers.at[b];
-}
-
-static int memory_of(const struct persistent_text *x, buffer_id b) {
-    for (uint32_t i = 0; i < x->memory.n; i++)
-        if (x->memory.at[i] == b) return (int)i;
-    WS_BUG("buffer is no memory");
-}
-
-static const char *type_of(const struct persistent_text *x, buffer_id b) {
-    return memory_type(x->w, buffer_at(x, b)->meta.dtype);
-}
-
-static bool is_written(const struct persistent_text *x, buffer_id memory) {
-    for (uint32_t i = 0; i < x->w->k->stores.n; i++) {
-        buffer_id b = x->w->k->stores.at[i].buffer;
-        bool window = buffer_at(x, b)->kind == BUFFER_WINDOW;
-        if ((window ? buffer_at(x, b)->window.of : b) == memory) return true;
-    }
-    return false;
 }
 
 static bool is_sum(const struct persistent_text *x, value_id v) {
@@ -93,7 +69,7 @@ static void find_needed(struct persistent_text *x) {
     for (uint32_t i = 0; i < k->stores.n; i++) need(x, x->needed, k->stores.at[i].value);
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *n = value_at(x, v);
-        bool window = n->kind == INST_LOAD && buffer_at(x, n->buffer)->kind == BUFFER_WINDOW;
+        bool window = n->kind == INST_LOAD && buffer_of(x->w, n->buffer)->kind == BUFFER_WINDOW;
         bool waits = window && persistent_changes(k, n->buffer) && !x->p->looks; /* else its own */
         x->when[v] = is_sum(x, v) ? BEHIND_SUMS : waits ? BEHIND_WAIT : window ? BEFORE : ALWAYS;
         for (int a = 0; a < n->n_args; a++)
@@ -101,52 +77,30 @@ static void find_needed(struct persistent_text *x) {
     }
 }
 
-/* ---- parameters, windows --------------------------------------------------------------------- */
-
-static void put_memory(struct persistent_text *x, struct ws_launch *l) {
-    struct emitter *w = x->w;
-    for (uint32_t i = 0; i < x->memory.n; i++) {
-        buffer_id b = x->memory.at[i];
-        buf_printf(&w->b, "%s%s *__restrict__ m%u, ", is_written(x, b) ? "" : "const ",
-                   type_of(x, b), i);
-        l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_BUFFER, .buffer = (int)b};
-    }
-    buf_puts(&w->b, "unsigned *tickets) {\n");
-    l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_TICKETS};
-}
-
-/* What does not move. */
-static void put_whole(struct persistent_text *x) {
-    for (uint32_t i = 0; i < x->w->k->buffers.n; i++) {
-        buffer_id b = x->w->k->buffers.at[i];
-        if (buffer_at(x, b)->kind != BUFFER_WINDOW)
-            line(x->w, "%s%s *const p%u = m%d;", is_written(x, b) ? "" : "const ", type_of(x, b), i,
-                 memory_of(x, b));
-    }
-}
+/* ---- windows --------------------------------------------------------------------------------- */
 
 /* Where window i, b, is in step t. */
 static void put_window(struct persistent_text *x, uint32_t i, buffer_id b) {
     struct emitter *w = x->w;
-    const struct loop_window *of = &buffer_at(x, b)->window;
+    const struct loop_window *of = &buffer_of(x->w, b)->window;
     const char *at = arena_printf(w->arena, "%lld + %lld * (t - %d)", (long long)of->first,
                                   (long long)of->way, of->carried);
     if (of->ring) at = arena_printf(w->arena, "(%s) %% %lld", at, (long long)of->ring);
-    const char *place = arena_printf(w->arena, "m%d + (long long)(%s) * %lld", memory_of(x, of->of),
-                                     at, (long long)of->each);
+    const char *place = arena_printf(w->arena, "m%d + (long long)(%s) * %lld",
+                                     memory_of(x->w, of->of), at, (long long)of->each);
     bool stored = false;
     for (uint32_t s = 0; s < w->k->stores.n; s++) stored |= w->k->stores.at[s].buffer == b;
     if (of->carried)
-        line(w, "const %s *const p%u = t ? %s : m%d;", type_of(x, b), i, place,
-             memory_of(x, of->start));
+        line(w, "const %s *const p%u = t ? %s : m%d;", type_in_memory(x->w, b), i, place,
+             memory_of(x->w, of->start));
     else
-        line(w, "%s%s *const p%u = %s;", stored ? "" : "const ", type_of(x, b), i, place);
+        line(w, "%s%s *const p%u = %s;", stored ? "" : "const ", type_in_memory(x->w, b), i, place);
 }
 
 static void put_windows(struct persistent_text *x) {
     const struct kernel *k = x->w->k;
     for (uint32_t i = 0; i < k->buffers.n; i++)
-        if (buffer_at(x, k->buffers.at[i])->kind == BUFFER_WINDOW)
+        if (buffer_of(x->w, k->buffers.at[i])->kind == BUFFER_WINDOW)
             put_window(x, i, k->buffers.at[i]);
 }
 
@@ -500,7 +454,7 @@ static void put_stores(struct persistent_text *x, int phase) {
         if (phase_of(x, s) != phase) continue;
         if (x->p->looks && persistent_looked_at(w->k, s->buffer))
             line(w, "k_show1(p%d + (%s), (%s)%s);", argument_of(w, s->buffer), ex_text(w, s->index),
-                 math_type(buffer_at(x, s->buffer)->meta.dtype), ref(w, s->value));
+                 math_type(buffer_of(x->w, s->buffer)->meta.dtype), ref(w, s->value));
         else
             put_store1(w, s, "");
     }
@@ -595,11 +549,7 @@ void emit_cuda_persistent(struct emitter *w) {
     const struct kernel *k = w->k;
     const struct persistent *p = w->y->persistent;
     int64_t points = p->units * kernel_size(k, AXIS_M);
-    struct persistent_text x = {.w = w,
-                                .p = p,
-                                .steps = k->steps,
-                                .memory = persistent_memory(k, w->arena),
-                                .one = points <= w->y->threads};
+    struct persistent_text x = {.w = w, .p = p, .steps = k->steps, .one = points <= w->y->threads};
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];
     *l = (struct ws_launch){.entry = k->entry,
                             .grid = {w->p->grid, 1, 1},
@@ -609,7 +559,10 @@ void emit_cuda_persistent(struct emitter *w) {
     find_needed(&x);
     buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d, 1) %s(", w->y->threads,
                k->entry);
-    put_memory(&x, l);
+    w->memory = persistent_memory(k, w->arena);
+    put_step_memory(w, l);
+    buf_puts(&w->b, ", unsigned *tickets) {\n");
+    l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_TICKETS};
     w->indent++;
     line(w, "extern __shared__ __align__(16) unsigned char k_smem[];");
     line(w, "k_enter();");
@@ -622,7 +575,7 @@ void emit_cuda_persistent(struct emitter *w) {
     line(w, "%s *const %s = (%s *)(k_smem + %lld);", math_type(p->math),
          p->turns > 1 ? "all_sums" : "sums", math_type(p->math), (long long)p->sums_at);
     line(w, "(void)z; (void)nm;");
-    put_whole(&x);
+    put_unmoved_memory(w);
     if (p->looks) put_unseen(&x);
     put_right_factors(&x);
     if (p->looks) line(w, "k_await_step(tickets, %lldu);", (long long)p->blocks);

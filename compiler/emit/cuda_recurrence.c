@@ -19,7 +19,6 @@ struct recurrent_text {
     struct emitter *w;
     const struct recurrent *r;
     const struct recurrent_layout *y;
-    buffer_vec memory;
     bool *needed, *changes, *ahead; /* by value */
     bool ragged;                    /* some of a lane's own elements are none */
 };
@@ -28,64 +27,18 @@ static const struct value_node *value_at(const struct recurrent_text *x, value_i
     return &x->w->k->values.at[v];
 }
 
-static const struct buffer *buffer_at(const struct recurrent_text *x, buffer_id b) {
-    return &x->w->k->schedule->loops->buffers.at[b];
-}
-
-static int memory_of(const struct recurrent_text *x, buffer_id b) {
-    for (uint32_t i = 0; i < x->memory.n; i++)
-        if (x->memory.at[i] == b) return (int)i;
-    WS_BUG("buffer is no memory");
-}
-
-static const char *type_of(const struct recurrent_text *x, buffer_id b) {
-    return memory_type(x->w, buffer_at(x, b)->meta.dtype);
-}
-
 static bool is_wide(const struct recurrent_text *x, value_id v) {
     return value_at(x, v)->mask & MASK_R;
 }
 
 static void find_values(struct recurrent_text *x) {
     const struct kernel *k = x->w->k;
-    x->needed = NEW_ARRAY(x->w->arena, bool, k->values.n);
+    x->needed = recurrence_needed(k, x->w->arena);
     x->changes = NEW_ARRAY(x->w->arena, bool, k->values.n);
     x->ahead = NEW_ARRAY(x->w->arena, bool, k->values.n);
-    for (uint32_t i = 0; i < k->stores.n; i++) mark_needed(x->w, k->stores.at[i].value, x->needed);
-    for (uint32_t n = 0; n <= x->r->carries.n; n++) /* one may need the one before it in the list */
-        for (uint32_t i = 0; i < x->r->carries.n; i++)
-            if (x->needed[x->r->carries.at[i].load])
-                mark_needed(x->w, x->r->carries.at[i].next, x->needed);
     for (value_id v = 0; v < k->values.n; v++) {
         x->changes[v] = recurrence_changes(k, v);
         x->ahead[v] = recurrence_loads_ahead(k, v);
-    }
-}
-
-/* ---- parameters ------------------------------------------------------------------------------ */
-
-static bool is_written(const struct recurrent_text *x, buffer_id memory) {
-    for (uint32_t i = 0; i < x->w->k->stores.n; i++)
-        if (buffer_at(x, x->w->k->stores.at[i].buffer)->window.of == memory) return true;
-    return false;
-}
-
-static void put_memory(struct recurrent_text *x, struct ws_launch *l) {
-    struct emitter *w = x->w;
-    for (uint32_t i = 0; i < x->memory.n; i++) {
-        buffer_id b = x->memory.at[i];
-        buf_printf(&w->b, "%s%s%s *__restrict__ m%u", i ? ", " : "",
-                   is_written(x, b) ? "" : "const ", type_of(x, b), i);
-        l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_BUFFER, .buffer = (int)b};
-    }
-    buf_puts(&w->b, ") {\n");
-}
-
-static void put_whole(struct recurrent_text *x) {
-    for (uint32_t i = 0; i < x->w->k->buffers.n; i++) {
-        buffer_id b = x->w->k->buffers.at[i];
-        if (buffer_at(x, b)->kind != BUFFER_WINDOW)
-            line(x->w, "const %s *const p%u = m%d;", type_of(x, b), i, memory_of(x, b));
     }
 }
 
@@ -156,10 +109,8 @@ static const char *start_text(struct emitter *w, value_id v) {
     const struct value_node *n = &w->k->values.at[v];
     const struct loops *l = w->k->schedule->loops;
     const struct loop_window *at = &l->buffers.at[n->buffer].window;
-    buffer_vec memory = persistent_memory(w->k, w->arena);
-    uint32_t m = 0;
-    while (memory.at[m] != at->start) m++;
-    return arena_printf(w->arena, "k_load1(m%u + (%s))", m, ex_text(w, n->index));
+    return arena_printf(w->arena, "k_load1(m%d + (%s))", memory_of(w, at->start),
+                        ex_text(w, n->index));
 }
 
 static const char *start_number(struct emitter *w, value_id v) {
@@ -173,7 +124,7 @@ static const char *start_number(struct emitter *w, value_id v) {
 static void put_start(struct recurrent_text *x) {
     for (uint32_t i = 0; i < x->r->carries.n; i++) {
         value_id v = x->r->carries.at[i].load;
-        const struct loop_window *at = &buffer_at(x, value_at(x, v)->buffer)->window;
+        const struct loop_window *at = &buffer_of(x->w, value_at(x, v)->buffer)->window;
         if (!x->needed[v]) continue;
         put_value(x, v, at->from_number ? start_number : start_text);
     }
@@ -236,9 +187,9 @@ static const char *first_index(struct emitter *w, ex index) {
 static void put_place(struct recurrent_text *x, value_id v) {
     struct emitter *w = x->w;
     const struct value_node *n = value_at(x, v);
-    const struct buffer *b = buffer_at(x, n->buffer);
-    const char *type = type_of(x, n->buffer);
-    const char *first = arena_printf(w->arena, "m%d + %lldLL", memory_of(x, b->window.of),
+    const struct buffer *b = buffer_of(x->w, n->buffer);
+    const char *type = type_in_memory(x->w, n->buffer);
+    const char *first = arena_printf(w->arena, "m%d + %lldLL", memory_of(x->w, b->window.of),
                                      (long long)(b->window.each * b->window.first));
     if (!is_wide(x, v) || apart(x, n) >= 0) {
         line(w, "const %s *l%u = %s + (%s);", type, v, first, first_index(w, n->index));
@@ -257,11 +208,20 @@ static void put_place(struct recurrent_text *x, value_id v) {
     close_brace(w);
 }
 
+/* Of the step that is loaded, which is not the one at hand. */
+static const char *guard_text(struct recurrent_text *x, value_id guard) {
+    struct emitter *w = x->w;
+    struct exprs *p = w->k->ex;
+    if (!recurrence_counts(w->k, guard)) return ref(w, guard);
+    ex later = ex_index(p, "later", ex_const(p, x->r->n + x->y->ahead));
+    return ex_text(w, ex_subst(p, value_at(x, guard)->index, &x->r->step, &later, 1));
+}
+
 /* For step u, `later` elements behind where l is. */
 static void put_load(struct recurrent_text *x, value_id v, const char *u, const char *later) {
     struct emitter *w = x->w;
     const struct value_node *n = value_at(x, v);
-    const char *type = type_of(x, n->buffer), *subscript = w->subscript, *when = "";
+    const char *type = type_in_memory(x->w, n->buffer), *subscript = w->subscript, *when = "";
     int vec = vector_of(x, v);
     bool wide = is_wide(x, v);
     if (wide) {
@@ -269,7 +229,7 @@ static void put_load(struct recurrent_text *x, value_id v, const char *u, const 
         open_brace(w, "for (int i = 0; i < %d; i++)", parts_of(x, v));
     }
     w->subscript = arena_printf(w->arena, "[i * %d]", vec);
-    if (n->guarded) when = arena_printf(w->arena, "%s, ", ref(w, n->args[0]));
+    if (n->guarded) when = arena_printf(w->arena, "%s, ", guard_text(x, n->args[0]));
     w->subscript = subscript;
     line(w, "q%u[%s]%s = k_load%s<%s, %d>(%sl%u + (%s)%s);", v, u, wide ? "[i]" : "[0]",
          n->guarded ? "_if" : "", type, vec, when, v, later,
@@ -284,16 +244,18 @@ static void put_first_loads(struct recurrent_text *x) {
     for (value_id v = 0; v < w->k->values.n; v++) {
         if (!x->needed[v] || !x->ahead[v]) continue;
         put_place(x, v);
-        line(w, "k_pack<%s, %d> q%u[%d][%d];", type_of(x, value_at(x, v)->buffer), vector_of(x, v),
-             v, x->y->ahead, parts_of(x, v));
+        line(w, "k_pack<%s, %d> q%u[%d][%d];", type_in_memory(x->w, value_at(x, v)->buffer),
+             vector_of(x, v), v, x->y->ahead, parts_of(x, v));
     }
     line(w, "#pragma unroll");
     open_brace(w, "for (int u = 0; u < %d; u++)", x->y->ahead);
+    line(w, "const int later = u;");
+    line(w, "(void)later;");
     for (value_id v = 0; v < w->k->values.n; v++)
         if (x->needed[v] && x->ahead[v])
             put_load(x, v, "u",
                      arena_printf(w->arena, "u * %lldLL",
-                                  step_of(buffer_at(x, value_at(x, v)->buffer))));
+                                  step_of(buffer_of(x->w, value_at(x, v)->buffer))));
     close_brace(w);
 }
 
@@ -311,11 +273,13 @@ static void put_loads(struct recurrent_text *x) {
         if (x->needed[v] && x->ahead[v]) put_value(x, v, loaded_text);
     const char *t = x->r->n % x->y->ahead ? "t" : "t0"; /* of all steps that are written out */
     open_brace(w, "if (%s + %d < %lld)", t, x->y->ahead, (long long)x->r->n);
+    line(w, "const int later = t + %d;", x->y->ahead);
+    line(w, "(void)later;");
     for (value_id v = 0; v < w->k->values.n; v++)
         if (x->needed[v] && x->ahead[v])
             put_load(x, v, "u",
                      arena_printf(w->arena, "(u + %d) * %lldLL", x->y->ahead,
-                                  step_of(buffer_at(x, value_at(x, v)->buffer))));
+                                  step_of(buffer_of(x->w, value_at(x, v)->buffer))));
     close_brace(w);
 }
 
@@ -330,10 +294,10 @@ static bool loads_late(const struct recurrent_text *x, buffer_id b) {
 
 static void put_late_windows(struct recurrent_text *x) {
     for (uint32_t i = 0; i < x->w->k->buffers.n; i++) {
-        const struct buffer *b = buffer_at(x, x->w->k->buffers.at[i]);
+        const struct buffer *b = buffer_of(x->w, x->w->k->buffers.at[i]);
         if (b->kind == BUFFER_WINDOW && loads_late(x, x->w->k->buffers.at[i]))
             line(x->w, "const %s *const p%u = m%d + (%lldLL + %lldLL * t);",
-                 type_of(x, x->w->k->buffers.at[i]), i, memory_of(x, b->window.of),
+                 type_in_memory(x->w, x->w->k->buffers.at[i]), i, memory_of(x->w, b->window.of),
                  (long long)(b->window.first * b->window.each), step_of(b));
     }
 }
@@ -348,11 +312,11 @@ static long long stores_apart(const struct recurrent_text *x, const struct store
 /* Of the first step, or of the last one, which alone is wanted. */
 static void put_store_place(struct recurrent_text *x, uint32_t i) {
     const struct store_node *s = &x->w->k->stores.at[i];
-    const struct loop_window *at = &buffer_at(x, s->buffer)->window;
+    const struct loop_window *at = &buffer_of(x->w, s->buffer)->window;
     int64_t first = at->first;
     if (x->r->last[i]) first = (at->first + at->way * (x->r->n - 1)) % at->ring;
-    line(x->w, "%s *s%u = m%d + %lldLL%s;", type_of(x, s->buffer), i, memory_of(x, at->of),
-         (long long)(first * at->each),
+    line(x->w, "%s *s%u = m%d + %lldLL%s;", type_in_memory(x->w, s->buffer), i,
+         memory_of(x->w, at->of), (long long)(first * at->each),
          stores_apart(x, s) < 0
              ? ""
              : arena_printf(x->w->arena, " + (%s)", first_index(x->w, s->index)));
@@ -361,11 +325,11 @@ static void put_store_place(struct recurrent_text *x, uint32_t i) {
 static void put_store(struct recurrent_text *x, uint32_t i) {
     struct emitter *w = x->w;
     const struct store_node *s = &w->k->stores.at[i];
-    const char *type = type_of(x, s->buffer),
-               *math = math_type(buffer_at(x, s->buffer)->meta.dtype);
+    const char *type = type_in_memory(x->w, s->buffer),
+               *math = math_type(buffer_of(x->w, s->buffer)->meta.dtype);
     const char *at =
         arena_printf(w->arena, "s%u + u * %lldLL", i,
-                     (long long)(x->r->last[i] ? 0 : step_of(buffer_at(x, s->buffer))));
+                     (long long)(x->r->last[i] ? 0 : step_of(buffer_of(x->w, s->buffer))));
     int vec = recurrence_store_vector(w->k, x->y, s);
     bool wide = s->mask & MASK_R;
     open_brace(w, "if (live%s%s)", wide || x->y->lanes == 1 ? "" : " && lane == 0",
@@ -402,10 +366,11 @@ static void put_moves(struct recurrent_text *x) {
     long long ahead = x->y->ahead;
     for (value_id v = 0; v < w->k->values.n; v++)
         if (x->needed[v] && x->ahead[v])
-            line(w, "l%u += %lldLL;", v, ahead * step_of(buffer_at(x, value_at(x, v)->buffer)));
+            line(w, "l%u += %lldLL;", v, ahead * step_of(buffer_of(x->w, value_at(x, v)->buffer)));
     for (uint32_t i = 0; i < w->k->stores.n; i++)
         if (!x->r->last[i])
-            line(w, "s%u += %lldLL;", i, ahead * step_of(buffer_at(x, w->k->stores.at[i].buffer)));
+            line(w, "s%u += %lldLL;", i,
+                 ahead * step_of(buffer_of(x->w, w->k->stores.at[i].buffer)));
 }
 
 static void put_steps(struct recurrent_text *x) {
@@ -430,8 +395,7 @@ static void put_steps(struct recurrent_text *x) {
 
 void emit_cuda_recurrence(struct emitter *w) {
     const struct kernel *k = w->k;
-    struct recurrent_text x = {
-        .w = w, .r = k->recurrent, .y = w->y->recurrent, .memory = persistent_memory(k, w->arena)};
+    struct recurrent_text x = {.w = w, .r = k->recurrent, .y = w->y->recurrent};
     x.ragged = (int64_t)x.y->lanes * x.y->own != kernel_size(k, AXIS_R);
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];
     *l =
@@ -439,7 +403,9 @@ void emit_cuda_recurrence(struct emitter *w) {
     find_values(&x);
     buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d) %s(", w->y->threads,
                k->entry);
-    put_memory(&x, l);
+    w->memory = persistent_memory(k, w->arena);
+    put_step_memory(w, l);
+    buf_puts(&w->b, ") {\n");
     w->indent++;
     w->subscript = "[j]";
     line(w, "k_enter();");
@@ -451,7 +417,7 @@ void emit_cuda_recurrence(struct emitter *w) {
     line(w, "const bool live = x_all < nx;");
     line(w, "const k_idx x = live ? x_all : nx - 1, r0 = lane * %d;", x.y->own);
     line(w, "(void)nr; (void)r0;");
-    put_whole(&x);
+    put_unmoved_memory(w);
     put_values(&x, false);
     put_start(&x);
     put_first_loads(&x);

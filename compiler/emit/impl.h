@@ -44,6 +44,7 @@ struct emitter {
     bool ends;               /* CUDA: the text at hand is of the heads and tails of rows */
     bool whole;              /* CUDA, chained: and here of tiles whose columns are all there */
     struct folds folds;      /* CUDA: of the phase at hand */
+    buffer_vec memory;       /* of a kernel of all steps of a loop (step_memory.c) */
     const char *subscript;   /* of ARRAY values in the scope at hand: "[e]", "[e][v]", "[l]", "" */
 };
 
@@ -102,6 +103,14 @@ enum dtype buffer_dtype(const struct emitter *w, buffer_id b); /* in memory */
 void put_store1(struct emitter *w, const struct store_node *s, const char *condition);
 void put_guarded_store1(struct emitter *w, const struct store_node *s);
 
+/* step_memory.c: of emitter.memory, which is persistent_memory's, parameters m0, m1, ..: a list of
+ * CUDA's, or C's first lines; and p0, p1, .. of buffers that are no windows. */
+const struct buffer *buffer_of(const struct emitter *w, buffer_id b);
+int memory_of(const struct emitter *w, buffer_id b); /* 1: m1 */
+const char *type_in_memory(const struct emitter *w, buffer_id b);
+void put_step_memory(struct emitter *w, struct ws_launch *l);
+void put_unmoved_memory(struct emitter *w);
+
 /* hits.c. put_target: at column r, locals for what the landing's target and condition stand on; the
  * target's name, and text that says whether it counts. put_landing_range: the first and the last
  * row, lo and hi, of elements from `first` to `last`. */
@@ -109,7 +118,7 @@ const char *put_target(struct emitter *w, const char **counts);
 void put_landing_range(struct emitter *w, const char *first, const char *last);
 
 /* cuda_rows.c, cuda_mma.c, cuda_matmul.c, cuda_persistent.c, cuda_recurrence.c, c_rows.c,
- * c_matmul.c */
+ * c_recurrence.c, c_matmul.c */
 void emit_cuda_rows(struct emitter *w);
 void emit_cuda_mma(struct emitter *w);
 void emit_cuda_chained(struct emitter *w);
@@ -117,6 +126,7 @@ void emit_cuda_matmul(struct emitter *w);
 void emit_cuda_persistent(struct emitter *w);
 void emit_cuda_recurrence(struct emitter *w);
 void emit_c_rows(struct emitter *w);
+void emit_c_recurrence(struct emitter *w);
 void emit_c_matmul(struct emitter *w);
 
 #endif

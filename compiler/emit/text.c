@@ -642,7 +642,7 @@ bool emit_source(const struct block *p, struct arena *a, struct ws_source *out, 
     else if (p->layout.persistent)
         emit_cuda_persistent(&w);
     else if (p->layout.recurrent)
-        emit_cuda_recurrence(&w);
+        (w.cuda ? emit_cuda_recurrence : emit_c_recurrence)(&w);
     else if (w.cuda)
         (p->layout.product ? emit_cuda_mma : dot ? emit_cuda_matmul : emit_cuda_rows)(&w);
     else

@@ -7,7 +7,11 @@
  *
  * Its body is the forward's once more with its own backward behind it: what a step has made on the
  * way is made again, and what was carried is read from the stacked outputs. What gradients of
- * whole operands come to is carried, in opmath; those of slices are stacked. */
+ * whole operands come to is carried, in opmath; those of slices are stacked.
+ *
+ * What a sum or a product takes of what a step left, and of no gradient that is carried, as
+ * dC = dy^T h of a selective scan's, may be taken of all steps at once, and it reads the stacked
+ * outputs then: to make them once more would take memory of all steps. */
 #include "graph/autograd_loop.h"
 
 #include "graph/autograd.h"
@@ -23,6 +27,7 @@ struct back {
     bool *wants;            /* by operand */
     node_id *value, *carry; /* by operand: inputs of `to`; NONE */
     node_id *grad;          /* by output: an input of `to`; NONE */
+    node_id *left;          /* by output: an input of `to`, what the step has left; NONE */
     uint32_t *made;         /* by operand: the output of `to` that is its gradient */
     VEC(node_id) operands;
     VEC(ex) role[LOOP_STEPS];
@@ -129,17 +134,140 @@ static void add_output(struct back *k, uint32_t i, node_id x) {
     vec_push(k->to->arena, &k->to->outputs, x);
 }
 
+static bool is_carried_back(const struct back *k, uint32_t o) {
+    for (uint32_t i = 0; i < n_operands(k); i++) {
+        struct loop_role r = role_of(k, i);
+        if (r.is == LOOP_IS_CARRIED && r.output == o && k->carry[i] != NONE) return true;
+    }
+    return false;
+}
+
+/* By node of the joint body: does it stand on gradients, and on none that is carried? */
+static bool *find_given(const struct back *k) {
+    const struct graph *g = k->joint;
+    bool *given = NEW_ARRAY(g->arena, bool, g->nodes.n),
+         *carried = NEW_ARRAY(g->arena, bool, g->nodes.n);
+    uint32_t tangent = n_operands(k);
+    for (uint32_t o = 0; o < k->body->outputs.n; o++) {
+        if (!dtype_has_gradient(k->body->nodes.at[k->body->outputs.at[o]].meta.dtype)) continue;
+        node_id input = g->inputs.at[tangent++].node;
+        carried[input] = is_carried_back(k, o);
+        given[input] = !carried[input];
+    }
+    for (node_id id = 0; id < g->nodes.n; id++)
+        for (int a = 0; a < g->nodes.at[id].n_args; a++) {
+            const node_id *at;
+            for (int q = arg_nodes(&g->nodes.at[id].args[a], &at); q-- > 0;)
+                given[id] |= given[at[q]], carried[id] |= carried[at[q]];
+        }
+    for (node_id id = 0; id < g->nodes.n; id++) given[id] &= !carried[id];
+    return given;
+}
+
+/* By node: does a product or a sum that is given take it, by way of nothing but such nodes that
+ * that alone reads? */
+static bool *find_taken(const struct back *k, const bool *given) {
+    const struct graph *g = k->joint;
+    bool *taken = NEW_ARRAY(g->arena, bool, g->nodes.n);
+    uint32_t *readers = NEW_ARRAY(g->arena, uint32_t, g->nodes.n);
+    for (uint32_t i = 0; i < g->outputs.n; i++) readers[g->outputs.at[i]] = 2;
+    for (node_id id = 0; id < g->nodes.n; id++)
+        for (int a = 0; a < g->nodes.at[id].n_args; a++) {
+            const node_id *at;
+            for (int q = arg_nodes(&g->nodes.at[id].args[a], &at); q-- > 0;) readers[at[q]]++;
+        }
+    for (node_id id = g->nodes.n; id-- > 0;) {
+        enum op_class class = op_info(g->nodes.at[id].op)->class;
+        bool sums = class == MATMUL || class == REDUCE;
+        if (!given[id] || (!sums && (!taken[id] || readers[id] > 1))) continue;
+        taken[id] = true;
+        for (int a = 0; a < g->nodes.at[id].n_args; a++) {
+            const node_id *at;
+            for (int q = arg_nodes(&g->nodes.at[id].args[a], &at); q-- > 0;) taken[at[q]] = true;
+        }
+    }
+    for (node_id id = 0; id < g->nodes.n; id++) taken[id] &= given[id];
+    return taken;
+}
+
+/* The one node that it moves, or makes another of; NONE. */
+static node_id only_operand(const struct node *n) {
+    enum op_class class = op_info(n->op)->class;
+    node_id only = NONE;
+    if (class == MATMUL || class == REDUCE || class == LOOP || class == INPUT) return NONE;
+    for (int a = 0; a < n->n_args; a++) {
+        const node_id *at;
+        for (int q = arg_nodes(&n->args[a], &at); q-- > 0;) {
+            if (only != NONE) return NONE;
+            only = at[q];
+        }
+    }
+    return only;
+}
+
+/* The carried output that node id is, as it is or moved; NONE. */
+static uint32_t output_behind(const struct back *k, node_id id) {
+    for (; id != NONE && k->joint->nodes.at[id].op != OP_INPUT;
+         id = only_operand(&k->joint->nodes.at[id]))
+        for (uint32_t o = 0; o < k->body->outputs.n; o++)
+            if (k->joint->outputs.at[o] == id && is_carried_back(k, o)) return o;
+    return NONE;
+}
+
+/* Of outputs that are taken so. */
+static void add_left(struct back *k, const bool *taken) {
+    k->left = NEW_ARRAY(k->to->arena, node_id, k->body->outputs.n);
+    for (uint32_t o = 0; o < k->body->outputs.n; o++) k->left[o] = NONE;
+    for (node_id id = 0; id < k->joint->nodes.n; id++)
+        for (int a = 0; a < k->joint->nodes.at[id].n_args && taken[id]; a++) {
+            const node_id *at;
+            for (int q = arg_nodes(&k->joint->nodes.at[id].args[a], &at); q-- > 0;) {
+                uint32_t o = taken[at[q]] ? NONE : output_behind(k, at[q]);
+                if (o == NONE || k->left[o] != NONE) continue;
+                const struct meta *m = &k->body->nodes.at[k->body->outputs.at[o]].meta;
+                k->left[o] = add_operand(k, "left", output_node(k, k->n, o), m, k->steps - 1, -1);
+            }
+        }
+}
+
+/* Node id of the joint body, made of what is `left` in place of what would be made again. */
+static node_id copy_left(struct back *k, node_id id, node_id *map) {
+    for (uint32_t o = 0; o < k->body->outputs.n; o++)
+        if (k->joint->outputs.at[o] == id && k->left[o] != NONE) return k->left[o];
+    node_id from = only_operand(&k->joint->nodes.at[id]), own = map[from];
+    map[from] = copy_left(k, from, map);
+    node_id made = graph_copy(k->to, k->joint, id, map);
+    map[from] = own;
+    return made;
+}
+
+static node_id copy_taken(struct back *k, node_id id, node_id *map, const bool *taken) {
+    const struct node *n = &k->joint->nodes.at[id];
+    node_id *own = NEW_ARRAY(k->to->arena, node_id, k->joint->nodes.n);
+    memcpy(own, map, k->joint->nodes.n * sizeof *own);
+    for (int a = 0; a < n->n_args; a++) {
+        const node_id *at;
+        for (int q = arg_nodes(&n->args[a], &at); q-- > 0;)
+            if (!taken[at[q]] && output_behind(k, at[q]) != NONE)
+                own[at[q]] = copy_left(k, at[q], map);
+    }
+    return graph_copy(k->to, k->joint, id, own);
+}
+
 static void make_body(struct back *k) {
     struct build b = {k->to, k->n->where};
     const struct graph *joint = k->joint;
     node_id *map = NEW_ARRAY(k->to->arena, node_id, joint->nodes.n);
     uint32_t tangent = n_operands(k), made = k->body->outputs.n;
+    const bool *taken = find_taken(k, find_given(k));
+    add_left(k, taken);
     for (uint32_t i = 0; i < n_operands(k); i++) map[joint->inputs.at[i].node] = k->value[i];
     for (uint32_t o = 0; o < k->body->outputs.n; o++)
         if (dtype_has_gradient(k->body->nodes.at[k->body->outputs.at[o]].meta.dtype))
             map[joint->inputs.at[tangent++].node] = tangent_of(k, &b, o);
     for (node_id id = 0; id < joint->nodes.n; id++)
-        if (joint->nodes.at[id].op != OP_INPUT) map[id] = graph_copy(k->to, joint, id, map);
+        if (joint->nodes.at[id].op != OP_INPUT)
+            map[id] = taken[id] ? copy_taken(k, id, map, taken) : graph_copy(k->to, joint, id, map);
     for (uint32_t i = 0; i < n_operands(k); i++) {
         if (!k->wants[i]) continue;
         node_id grad = map[joint->outputs.at[made++]];

@@ -121,6 +121,7 @@ struct kernel *kernel_build_recurrence(const struct schedule *s, uint32_t group,
     struct recurrent *r = NEW(a, struct recurrent);
     ex x[GROUP_MAX_AXES];
     steps->n = r->n = nest_steps(s->loops, own);
+    r->step = s->loops->step[loop_of(own->epoch)];
     k->kind = KERNEL_RECURRENCE;
     k->steps = steps;
     k->recurrent = r;
@@ -142,21 +143,49 @@ const struct carry *recurrence_carry(const struct kernel *k, value_id load) {
     return NULL;
 }
 
+static bool uses_step(const struct kernel *k, value_id v) {
+    const struct value_node *x = &k->values.at[v];
+    return x->kind == INST_INDEX && ex_uses(k->ex, x->index, k->recurrent->step);
+}
+
 bool recurrence_changes(const struct kernel *k, value_id v) {
     const bool *parts = kernel_parts(k, v);
     for (value_id i = 0; i <= v; i++)
-        if (parts[i] && k->values.at[i].kind == INST_LOAD &&
-            buffer_at(k, k->values.at[i].buffer)->kind == BUFFER_WINDOW)
+        if (parts[i] && ((k->values.at[i].kind == INST_LOAD &&
+                          buffer_at(k, k->values.at[i].buffer)->kind == BUFFER_WINDOW) ||
+                         uses_step(k, i)))
             return true;
     return false;
+}
+
+bool recurrence_counts(const struct kernel *k, value_id v) {
+    return uses_step(k, v) && k->values.at[v].mask == 0;
 }
 
 bool recurrence_loads_ahead(const struct kernel *k, value_id v) {
     const struct value_node *x = &k->values.at[v];
     if (x->kind != INST_LOAD || is_carried(k, v)) return false;
     for (int a = 0; a < x->n_args; a++)
-        if (recurrence_changes(k, x->args[a])) return false;
+        if (recurrence_changes(k, x->args[a]) &&
+            !(x->guarded && a == 0 && recurrence_counts(k, x->args[a])))
+            return false;
     return buffer_at(k, x->buffer)->kind == BUFFER_WINDOW;
+}
+
+static void need(const struct kernel *k, bool *needed, value_id v) {
+    const bool *parts = kernel_parts(k, v);
+    for (value_id i = 0; i <= v && !needed[v]; i++) needed[i] |= parts[i] && i != v;
+    needed[v] = true;
+}
+
+bool *recurrence_needed(const struct kernel *k, struct arena *a) {
+    const struct recurrent *r = k->recurrent;
+    bool *needed = NEW_ARRAY(a, bool, k->values.n);
+    for (uint32_t i = 0; i < k->stores.n; i++) need(k, needed, k->stores.at[i].value);
+    for (uint32_t n = 0; n <= r->carries.n; n++) /* one may need the one before it in the list */
+        for (uint32_t i = 0; i < r->carries.n; i++)
+            if (needed[r->carries.at[i].load]) need(k, needed, r->carries.at[i].next);
+    return needed;
 }
 
 /* ---- the layout ------------------------------------------------------------------------------ */
@@ -254,9 +283,9 @@ static double instructions_of(const struct kernel *k, const struct recurrent_lay
     return n;
 }
 
-static const char *check_knobs(const struct config *c, struct arena *a) {
+static const char *check_knobs(const struct config *c, bool cpu, struct arena *a) {
     for (int i = 0; i < KNOB_COUNT; i++) {
-        bool needed = i == KNOB_r || i == KNOB_warps || i == KNOB_stages;
+        bool needed = cpu ? i == KNOB_x : i == KNOB_r || i == KNOB_warps || i == KNOB_stages;
         if (needed != (c->knob[i] > 0))
             return arena_printf(a, needed ? "it needs %s" : "%s is no knob of a recurrence",
                                 knob_name((enum knob)i));
@@ -266,12 +295,42 @@ static const char *check_knobs(const struct config *c, struct arena *a) {
                : NULL;
 }
 
+/* Bytes of a thread's arrays: what is carried, and what no step changes. */
+static int64_t kept_bytes(const struct kernel *k, int64_t points) {
+    int64_t bytes = 0;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        bool kept = recurrence_carry(k, v) || (x->kind == INST_LOAD && !recurrence_changes(k, v));
+        if (!kept) continue;
+        bytes += (x->mask & MASK_X ? points : 1) * dtype_bytes(dtype_opmath(x->dtype)) *
+                 (x->mask & MASK_R ? kernel_size(k, AXIS_R) : 1);
+    }
+    return bytes;
+}
+
+/* So many points of a task. */
+static const char *points_layout(const struct kernel *k, int points, struct layout *y,
+                                 struct recurrent_layout *r, struct arena *a) {
+    const int64_t MOST = 512 << 10; /* of a thread's stack */
+    if (points > 1 && kept_bytes(k, points) > MOST)
+        return arena_printf(a, "x=%d: too much is carried", points);
+    r->points = points;
+    r->lanes = r->ahead = 1;
+    r->own = (int)kernel_size(k, AXIS_R);
+    r->blocks = tile_count(kernel_size(k, AXIS_X), points);
+    y->threads = 1;
+    y->recurrent = r;
+    return NULL;
+}
+
 const char *recurrence_layout(const struct kernel *k, const struct config *c, struct layout *y,
                               struct arena *a) {
     struct recurrent_layout *r = NEW(a, struct recurrent_layout);
-    const char *bad = check_knobs(c, a);
+    bool cpu = k->limits->kind == DEVICE_CPU;
+    const char *bad = check_knobs(c, cpu, a);
     int64_t n = kernel_size(k, AXIS_R);
     if (bad) return bad;
+    if (cpu) return points_layout(k, c->knob[KNOB_x], y, r, a);
     r->own = c->knob[KNOB_r];
     r->ahead = c->knob[KNOB_stages];
     r->lanes = 1;
@@ -312,9 +371,9 @@ static double chain_of(const struct kernel *k, const struct recurrent_layout *y)
     return longest;
 }
 
-/* us, of an H200, which is not measured yet: a step takes its instructions, of all warps that a
- * scheduler has, or what is behind each other in it, or its part of a way to memory. */
-double recurrence_cost(const struct kernel *k, const struct layout *y) {
+/* us, of an H200, of five configs of one program: a step takes its instructions, of all warps that
+ * a scheduler has, or what is behind each other in it, or its part of a way to memory. */
+static double cost_on_gpu(const struct kernel *k, const struct layout *y) {
     const double START = 2.5, CLOCK = 1700, MEMORY = 900, L2_BYTES_A_US = 4e6, SCHEDULERS = 4,
                  ALONE =
                      1.4; /* clocks of an instruction, of a warp that has a scheduler to itself */
@@ -328,12 +387,30 @@ double recurrence_cost(const struct kernel *k, const struct layout *y) {
     return START + fmax(us, (k->bytes_read + k->bytes_written) / L2_BYTES_A_US);
 }
 
+/* us: a task's step is what its vectors take, and where what is kept is more than the first cache
+ * has, as much again; and a little for itself. */
+static double cost_on_cores(const struct kernel *k, const struct layout *y) {
+    const double START = 5, CLOCK = 3000, A_CYCLE = 2, STEP = 12, L1 = 32 << 10, BYTES_A_US = 2e4;
+    const struct recurrent_layout *r = y->recurrent;
+    double lanes = k->limits->simd_bytes / 4.0, vectors = ceil(r->points / lanes);
+    double step =
+        STEP + vectors * instructions_of(k, r) / A_CYCLE * (kept_bytes(k, r->points) > L1 ? 2 : 1);
+    double us = ceil((double)r->blocks / k->limits->units) * step * (double)k->recurrent->n / CLOCK;
+    return START + fmax(us, (k->bytes_read + k->bytes_written) / BYTES_A_US);
+}
+
+double recurrence_cost(const struct kernel *k, const struct layout *y) {
+    return (k->limits->kind == DEVICE_CPU ? cost_on_cores : cost_on_gpu)(k, y);
+}
+
 /* ---- what is worth trying -------------------------------------------------------------------- */
 
 void propose_recurrence(struct space *s) {
     static const int32_t warps[] = {1, 2, 4}, ahead[] = {1, 2, 4, 8, 16, 32};
     int64_t n = kernel_size(s->k, AXIS_R);
-    for (int32_t lanes = 1; lanes <= 32; lanes *= 2)
+    for (int x = 1; x <= 512 && s->k->limits->kind == DEVICE_CPU; x *= 2)
+        propose(s, CONFIG(K(x, x)));
+    for (int32_t lanes = 1; lanes <= 32 && s->k->limits->kind == DEVICE_CUDA; lanes *= 2)
         for (size_t w = 0; w < sizeof warps / sizeof *warps; w++)
             for (size_t i = 0; i < sizeof ahead / sizeof *ahead; i++)
                 propose(s, CONFIG(K(r, (int32_t)tile_count(n, lanes)), K(warps, warps[w]),

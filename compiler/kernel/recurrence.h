@@ -8,8 +8,10 @@
  *     v11 = reduce sum v9 * v10                                                        {x}
  *     store p5[x] = v11       0 + 1 t of 6144 in memory 5
  *
- * A point x is `lanes` threads' of a warp, each of which has `own` elements along r, neighbours.
- * What a step reads was loaded `ahead` steps before: registers hold that of so many steps. */
+ * On a GPU a point x is `lanes` threads' of a warp, each of which has `own` elements along r,
+ * neighbours. What a step reads was loaded `ahead` steps before: registers hold that of so many
+ * steps. On a CPU a thread takes `points` neighbours x, which are lanes of vectors, with all of r,
+ * through all steps, and then the next ones: what is carried stays in the first cache. */
 #ifndef WS_KERNEL_RECURRENCE_H
 #define WS_KERNEL_RECURRENCE_H
 
@@ -25,6 +27,7 @@ struct carry {
 /* Of a body. */
 struct recurrent {
     int64_t n; /* steps */
+    ex step;   /* which of them: t, as INDEX may have it */
     VEC(struct carry) carries;
     bool *last; /* by store: only the last step's is wanted */
 };
@@ -32,6 +35,7 @@ struct recurrent {
 /* Of a layout. */
 struct recurrent_layout {
     int lanes, own, ahead;
+    int points; /* CPU; else 0 */
     int64_t blocks;
 };
 
@@ -41,8 +45,12 @@ struct kernel *kernel_build_recurrence(const struct schedule *s, uint32_t group,
 /* Is v another number in each step? And is it a load of such, whose place is known before? */
 bool recurrence_changes(const struct kernel *k, value_id v);
 bool recurrence_loads_ahead(const struct kernel *k, value_id v);
+/* Is it a number that stands on nothing but the step? */
+bool recurrence_counts(const struct kernel *k, value_id v);
 /* The carry that a load is of; NULL. */
 const struct carry *recurrence_carry(const struct kernel *k, value_id load);
+/* By value: does what is stored, or carried on for it, stand on it? */
+bool *recurrence_needed(const struct kernel *k, struct arena *a);
 /* Elements along r, neighbours of a thread, that are loaded or stored at once. */
 int recurrence_load_vector(const struct kernel *k, const struct recurrent_layout *y, value_id load);
 int recurrence_store_vector(const struct kernel *k, const struct recurrent_layout *y,

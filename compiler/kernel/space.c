@@ -263,12 +263,12 @@ static void guess_staying(struct space *s) {
 /* All that is worth trying, cheapest first. */
 static struct space all_configs(const struct kernel *k, struct arena *a) {
     struct space s = space_of(k, a);
-    if (k->limits->kind == DEVICE_CPU)
+    if (k->kind == KERNEL_RECURRENCE)
+        propose_recurrence(&s);
+    else if (k->limits->kind == DEVICE_CPU)
         propose_cpu(&s);
     else if (k->kind == KERNEL_PERSISTENT)
         propose_persistent(&s);
-    else if (k->kind == KERNEL_RECURRENCE)
-        propose_recurrence(&s);
     else if (k->kind == KERNEL_MATMUL)
         propose_matmul(&s);
     else if (k->kind == KERNEL_CHAINED)

@@ -166,6 +166,7 @@ struct loops {
     VEC(struct nest) nests;
     VEC(int64_t) steps;    /* by loop */
     bool *recurs;          /* by loop: is it a recurrence (recurrence.c)? NULL: none is */
+    ex *step;              /* by loop that recurs: the symbol of its steps, in INDEX; NULL */
     const uint32_t *epoch; /* by node of the graph, as nests have it; NULL: it has no loops */
 };
 

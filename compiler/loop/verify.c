@@ -13,6 +13,7 @@ static const char *check_index(const struct loops *l, const struct nest *n, uint
     int count = ex_symbols(l->ex, e, syms, 64);
     for (int s = 0; s < count; s++) {
         bool known = !ex_symbol(l->ex, syms[s])->bound || is_subscript(n, id, syms[s]);
+        known |= nest_recurs(l, n) && l->step[loop_of(n->epoch)] == syms[s];
         for (int k = 0; k < n->n_axes; k++) known |= n->axes[k] == syms[s];
         for (int k = 0; k < n->n_reduce; k++) known |= n->reduce[k] == syms[s];
         if (!known)

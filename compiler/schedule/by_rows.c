@@ -552,8 +552,12 @@ static bool cut_nests(struct loops *l, const struct device_limits *limits, bool 
 /* In an arena of its own, but for expressions. */
 static struct loops *copy_loops(const struct loops *l, struct arena *a) {
     struct loops *copy = NEW(a, struct loops);
-    *copy = (struct loops){
-        .arena = a, .ex = l->ex, .graph = l->graph, .steps = l->steps, .recurs = l->recurs};
+    *copy = (struct loops){.arena = a,
+                           .ex = l->ex,
+                           .graph = l->graph,
+                           .steps = l->steps,
+                           .recurs = l->recurs,
+                           .step = l->step};
     for (buffer_id b = 0; b < l->buffers.n; b++) vec_push(a, &copy->buffers, l->buffers.at[b]);
     for (uint32_t k = 0; k < l->nests.n; k++) {
         struct nest n = l->nests.at[k];

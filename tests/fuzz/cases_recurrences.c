@@ -46,6 +46,17 @@
         SELECT(t, b, d, n, t), 1) "\n"                                                             \
                                   "%y = movedim(%ys, [0], [1])\n%z = add(%y, %u)\nreturn %z\n}\n"
 
+/* All states of h = a h + b, [t, batch, width, states], and what is read of them behind it. */
+#define READ(t, b, d, n, type, behind)                                                             \
+    "graph(%h: " type "[" b ", " d ", " n "], %a: " type "[" t ", " b ", " d ", " n "], %b: " type \
+    "[" t ", " b ", " d ", " n "], %c: " type "[" t ", " b ", " n "], %w: f32[" d ", " n "]) {\n"  \
+    "%hs = " LOOP("%h, %a, %b", "0, -1, -1", "0, 0, 0", "0, 1, 1", t,                              \
+                  "graph(%h: " type "[" b ", " d ", " n "], %a: " type "[" b ", " d ", " n         \
+                  "], %b: " type "[" b ", " d ", " n "]) {\n"                                      \
+                  "  %p: " type "[" b ", " d ", " n "] = mul(%a, %h)\n"                            \
+                  "  %n: " type "[" b ", " d ", " n "] = add(%p, %b)\n  return %n\n}",             \
+                  0) "\n" behind "}\n"
+
 enum { WITHOUT_GRADIENTS = 9 }; /* of these: integers and comparisons */
 static const char *const programs[] = {
     /* all states, and the last one again */
@@ -112,6 +123,21 @@ static const char *const programs[] = {
                  "  %d: bf16[2, 9] = sub(%p, %h)\n  %m: bf16[2, 9] = mul(%g, %d)\n"
                  "  %n: bf16[2, 9] = add(%h, %m)\n  return %n\n}",
                  0) "\nreturn %y\n}\n",
+    /* sums of what steps left, of those to come first, taken in them */
+    READ("9", "2", "5", "3", "f32",
+         "%f = flip(%hs, [0])\n%u = unsqueeze(%c, 2)\n%m = mul(%f, %u)\n%e = exp(%w)\n"
+         "%n = mul(%m, %e)\n%y = sum(%n, [3])\n%z = transpose(%y, 0, 1)\n%x = amax(%hs, [3])\n"
+         "return %z, %x\n"),
+    /* and along the steps, with others and alone */
+    READ("11", "3", "4", "7", "f32",
+         "%m = mul(%hs, %hs)\n%s = sum(%m, [0, 1])\n%f = flip(%hs, [0])\n%n = mul(%f, %b)\n"
+         "%r = sum(%n, [0])\nreturn %s, %r\n"),
+    READ("8", "2", "9", "16", "bf16",
+         "%u = unsqueeze(%c, 2)\n%m = mul(%hs, %u)\n%y = sum(%m, [3])\n%o = to(%hs, dtype=f32)\n"
+         "%q = mul(%o, %w)\n%s = sum(%q, [0, 1])\nreturn %y, %s, %hs\n"),
+    /* along the width, and along the states: one of them alone can be in the steps */
+    READ("10", "2", "6", "4", "f32",
+         "%m = mul(%hs, %w)\n%y = sum(%m, [3])\n%z = sum(%m, [2])\nreturn %y, %z\n"),
 };
 
 void cases_recurrences(struct arena *a, case_vec *out) {

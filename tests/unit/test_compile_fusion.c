@@ -21,6 +21,34 @@ static struct ws_program *lower(struct arena *a, const char *text) {
     return lower_by(a, must_parse(a, text), WS_FUSE);
 }
 
+/* A recurrence whose states only sums behind it read has them in no memory. */
+#define STATES                                                                                     \
+    "graph(%a: f32[64, 4, 128, 16], %b: f32[64, 4, 128, 16], %c: f32[64, 4, 16]) {\n"              \
+    " %h = zeros([4, 128, 16], dtype=f32)\n"                                                       \
+    " %hs = loop([%h, %a, %b], carried=[0, -1, -1], first=[0, 0, 0], way=[0, 1, 1], steps=64, "    \
+    "body=graph(%h: f32[4, 128, 16], %a: f32[4, 128, 16], %b: f32[4, 128, 16]) {\n"                \
+    "  %p: f32[4, 128, 16] = mul(%a, %h)\n  %n: f32[4, 128, 16] = add(%p, %b)\n  return %n\n}, "   \
+    "output=0)\n %u = unsqueeze(%c, 2)\n %m = mul(%hs, %u)\n"
+static void test_readouts(void **state) {
+    static const struct {
+        const char *behind;
+        int states; /* tensors of all states that are read or written */
+    } cases[] = {{" %y = sum(%m, [3])\n return %y\n}\n", 2},
+                 {" %y = sum(%m, [0, 1])\n return %y\n}\n", 2},
+                 {" %y = sum(%m, [0])\n %z = sum(%hs, [3])\n return %y, %z\n}\n", 2},
+                 {" %y = sum(%m, [3])\n return %y, %hs\n}\n", 5},
+                 {" %y = cumsum(%hs, 0)\n return %y\n}\n", 5}};
+    const double bytes = 64 * 4 * 128 * 16 * 4;
+    struct arena *a = arena_new();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ws_program *p = lower(a, arena_printf(a, "%s%s", STATES, cases[i].behind));
+        double moved = 0;
+        for (int k = 0; k < p->n_kernels; k++) moved += p->kernels[k].bytes;
+        assert_int_equal((int)(moved / bytes), cases[i].states);
+    }
+    arena_free(a);
+}
+
 /* y60 = y59 * y59, ...: 2^60 paths lead to the input. */
 static void test_paths(void **state) {
     struct arena *a = arena_new();
@@ -581,6 +609,7 @@ int main(void) {
         cmocka_unit_test(test_persistent),
         cmocka_unit_test(test_persistent_configs),
         cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_readouts),
         cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_size),
         cmocka_unit_test(test_products_behind_products),

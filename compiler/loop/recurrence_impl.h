@@ -1,0 +1,39 @@
+/* recurrence_impl.h: what recurrence.c, sink.c and readout.c share. Private to loop/. */
+#ifndef WS_LOOP_RECURRENCE_IMPL_H
+#define WS_LOOP_RECURRENCE_IMPL_H
+
+#include "loop/loop.h"
+
+enum {
+    MOST_READ = 20,     /* tensors, by a step */
+    MOST_REDUCED = 512, /* elements that lanes of a warp share */
+    DEEPEST = 8,        /* makers behind each other, for what is worth it only together */
+};
+
+/* sink.c: what steps read is made of what else is there. */
+struct sinking {
+    struct loops *l;
+    uint32_t loop;
+    bool *sunk;       /* by buffer: made where it is read */
+    uint32_t *writer; /* by buffer: the nest; NONE */
+    bool *others;     /* by buffer: see find_others */
+    bool *counted;    /* by buffer: its bytes are, in the sum that is being made */
+    int n_counted;    /* of these, tensors that are read */
+    ex step;          /* what stands for the place along a window's steps, while a nest is made */
+    VEC(struct inst) made;    /* the nest's instructions */
+    struct loop_window along; /* of the window whose elements are made */
+};
+#define NONE UINT32_MAX
+
+/* Adds an instruction to `made`. */
+inst_id sink_put(struct sinking *s, struct inst x);
+uint32_t *loops_writers(const struct loops *l, uint32_t n_buffers);
+void recurrence_sink(struct loops *l, uint32_t loop);
+
+/* recurrence.c: does the loop read more than it may? */
+bool recurrence_reads_too_many(const struct loops *l, const struct recurrence *r);
+
+/* readout.c: sums behind the loop of what its steps left, and of that alone, are taken in it. */
+void recurrence_readouts(struct loops *l, uint32_t loop);
+
+#endif
