@@ -257,6 +257,13 @@ static void put_load_into(struct emitter *w, value_id v, const char *to) {
              ex_text(w, run.first));
         return;
     }
+    if (layout_scan_is_cut(w->k, w->y) && load_shape(w, x) == WHOLE_VECTOR) {
+        const char *left = x->guarded ? arena_printf(w->arena, "%s ? nr - r : 0", ref(w, x->args[0]))
+                                      : "nr - r";
+        line(w, "%s = k_load_some<%s, %d%s>(p%d + (%s), %s);", to, m, vec, hint,
+             argument_of(w, x->buffer), ex_text(w, x->index), left);
+        return;
+    }
     const char *condition = x->guarded ? arena_printf(w->arena, "%s, ", ref(w, x->args[0])) : "";
     const char *before =
         load_shape(w, x) == REVERSED_VECTOR ? arena_printf(w->arena, " - %d", vec - 1) : "";

@@ -120,8 +120,19 @@ static bool may_overlap(const struct kernel *k, int vec) {
     return k->kind == KERNEL_REDUCE && k->rows_inner && lo >= vec;
 }
 
+/* One row that is scanned, and nothing else: what a last vector has too much comes behind all that
+ * counts. */
+static bool scans_one_row(const struct kernel *k, int vec) {
+    int64_t rows = 1;
+    if (k->kind != KERNEL_SCAN || k->rows_inner || kernel_size(k, AXIS_R) < vec) return false;
+    for (value_id v = 0; v < k->values.n; v++)
+        if (k->values.at[v].kind == INST_REDUCE) return false;
+    return !k->bound[AXIS_X] || (ex_is_const(k->ex, k->bound[AXIS_X], &rows) && rows == 1);
+}
+
 /* Rows that the vector does not divide are peeled where that leaves anything to go by vectors; of
- * loads that share vectors, which begin anywhere, the last is cut off if half of it is used. */
+ * loads that share vectors, which begin anywhere, the last is cut off if half of it is used, as is
+ * that of a single row that is scanned. */
 static const char *check_vector(const struct kernel *k, bool window, struct layout *y,
                                 struct arena *a) {
     enum axis along = y->rows_inner ? AXIS_X : AXIS_R;
@@ -129,6 +140,7 @@ static const char *check_vector(const struct kernel *k, bool window, struct layo
     y->ragged = y->shift && !y->hits && may_overlap(k, y->vec);
     y->cut = window && k->kind == KERNEL_POINTWISE && !y->shift && !k->below &&
              2 * kernel_size(k, AXIS_R) >= y->vec;
+    y->cut |= scans_one_row(k, y->vec);
     if (y->ragged || y->cut) return NULL;
     bool can_peel = !y->rows_inner && k->kind != KERNEL_SCAN && !k->columns;
     if (can_peel && kernel_size(k, AXIS_R) >= y->vec) y->start = kernel_row_start(k, y->vec);

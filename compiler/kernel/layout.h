@@ -110,7 +110,8 @@ struct layout {
     bool peel;      /* vec does not divide the rows: each has a head and a tail, see peel.c */
     bool shift;     /* peel, rows inner: what is out of step is put together from two vectors */
     bool ragged;    /* rows inner: vec does not divide x, so that the last two vectors overlap */
-    bool cut;      /* window: vec does not divide the rows: each one's last vector ends behind it */
+    bool cut; /* window, one row that is scanned: vec does not divide the rows: each one's last vector
+                 ends behind it */
     int slack;     /* shift: columns at a row's end that its whole vectors leave alone */
     bool one_head; /* peel: all rows of a thread have heads of one length */
     int fit;       /* blocks of a multiprocessor that registers must suffice for; 0: for one */
@@ -224,6 +225,11 @@ int64_t layout_units(const struct kernel *k, const struct layout *y);
 
 /* Is each element of the load wanted by one row and column alone? */
 bool kernel_loads_once(const struct kernel *k, value_id load);
+
+/* Is the last vector of a scanned row cut? Of it, no more is read or stored than there is. */
+static inline bool layout_scan_is_cut(const struct kernel *k, const struct layout *y) {
+    return y->cut && k->kind == KERNEL_SCAN;
+}
 
 /* 32-bit registers that hold the raw loads of one tile, per thread. */
 int layout_load_words(const struct kernel *k, const struct layout *y);
