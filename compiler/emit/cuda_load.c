@@ -188,14 +188,19 @@ static void put_turn(struct emitter *w, value_id v, int *smem) {
     const struct layout *y = w->y;
     const struct value_node *x = at(w, v);
     const char *m = memory_type(w, buffer_dtype(w, x->buffer));
-    int many = layout_turn_vector(w->k, y, v), each = y->bx * y->br / y->threads / many;
+    int many = layout_turn_vector(w->k, y, v), columns = layout_turn_columns(y);
+    int words = y->bx / many, at_once = y->threads % words ? 1 : y->threads / words; /* columns */
+    int each = words % y->threads == 0 ? columns * (words / y->threads)
+               : at_once > 1           ? (columns + at_once - 1) / at_once
+                                       : (columns * words + y->threads - 1) / y->threads;
+    bool exact = (int64_t)each * y->threads == (int64_t)columns * words;
     line(w, "k_pack<%s, 1> (*const t%u)[%d] = (k_pack<%s, 1> (*)[%d])(k_smem + %d);", m, v, y->bx,
          m, y->bx, *smem);
     *smem += (int)((layout_turn_bytes(w->k, y, v) + 15) / 16 * 16);
     open_scope(w);
     line(w, "k_pack<%s, %d> turned[%d];", m, many, each);
     open_unrolled(w, "i", each);
-    put_turned_word(w, y->bx / many);
+    put_turned_word(w, words);
     line(w, "const k_idx x = k_clamp(px * %d + (k_idx)at * %d, nx - %d);", y->bx, many, many);
     line(w, "const k_idx r = k_clamp(base + (k_idx)row, nr - 1);");
     const char *condition =
@@ -205,12 +210,14 @@ static void put_turn(struct emitter *w, value_id v, int *smem) {
          ex_text(w, x->index));
     close_brace(w);
     open_unrolled(w, "i", each);
-    put_turned_word(w, y->bx / many);
+    put_turned_word(w, words);
+    if (!exact) open_brace(w, "if (row < %du)", columns);
     for (int i = 0; i < many; i++)
         line(w, "t%u[row][%s] = k_pick(turned[i], %d);", v,
-             turned_place(w, arena_printf(w->arena, i ? "at + %d" : "at", i * y->bx / many),
+             turned_place(w, arena_printf(w->arena, i ? "at + %d" : "at", i * words),
                           arena_printf(w->arena, "row / %du", y->vec)),
              i);
+    if (!exact) close_brace(w);
     close_brace(w);
     close_brace(w);
 }
@@ -231,14 +238,15 @@ static void put_load_into(struct emitter *w, value_id v, const char *to) {
     int vec = vector_of(w, x);
     const char *m = memory_type(w, buffer_dtype(w, x->buffer));
     const char *hint = load_hint(w, kernel_loads_once(w->k, v));
-    if (layout_turns(w->k, w->y, v)) {
+    if (layout_turns(w->k, w->y, v) && !w->ends) {
         int many = layout_turn_vector(w->k, w->y, v); /* the first of each come first */
         const char *at = arena_printf(w->arena, "e * %d + tx", w->y->t0);
+        const char *vector = w->y->peel ? arena_printf(w->arena, "(unsigned)(r - base) / %d", w->y->vec)
+                                        : arena_printf(w->arena, "u * %d + tr", w->y->t1);
         if (many > 1)
             at = arena_printf(w->arena, "(unsigned)(%s) / %d + (unsigned)(%s) %% %d * %d", at, many,
                               at, many, w->y->bx / many);
-        line(w, "%s = t%u[r - base][%s];", to, v,
-             turned_place(w, at, arena_printf(w->arena, "u * %d + tr", w->y->t1)));
+        line(w, "%s = t%u[r - base][%s];", to, v, turned_place(w, at, vector));
         return;
     }
     if (load_shape(w, x) == SHIFTED_VECTOR) {

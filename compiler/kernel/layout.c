@@ -133,7 +133,7 @@ static bool scans_one_row(const struct kernel *k, int vec) {
 /* Rows that the vector does not divide are peeled where that leaves anything to go by vectors; of
  * loads that share vectors, which begin anywhere, the last is cut off if half of it is used, as is
  * that of a single row that is scanned. */
-static const char *check_vector(const struct kernel *k, bool window, struct layout *y,
+static const char *check_vector(const struct kernel *k, bool window, bool turn, struct layout *y,
                                 struct arena *a) {
     enum axis along = y->rows_inner ? AXIS_X : AXIS_R;
     if (y->vec == 1 || ex_divides(k->ex, y->vec, k->bound[along])) return NULL;
@@ -145,7 +145,7 @@ static const char *check_vector(const struct kernel *k, bool window, struct layo
     bool can_peel = !y->rows_inner && k->kind != KERNEL_SCAN && !k->columns;
     if (can_peel && kernel_size(k, AXIS_R) >= y->vec) y->start = kernel_row_start(k, y->vec);
     y->peel = y->start != EX_NONE;
-    if (y->peel) y->head_unit = kernel_head_unit(k, y->start, y->vec);
+    if (y->peel) y->head_unit = turn ? y->vec : kernel_head_unit(k, y->start, y->vec);
     if (y->peel) return NULL;
     return arena_printf(a, "vec=%d does not divide the %s length %s%s", y->vec,
                         y->rows_inner ? "column" : "row", ex_str(a, k->ex, k->bound[along]),
@@ -244,8 +244,10 @@ bool layout_turns(const struct kernel *k, const struct layout *y, value_id load)
 /* Elements lie there as they do in registers: in words. */
 int64_t layout_turn_bytes(const struct kernel *k, const struct layout *y, value_id load) {
     int word = dtype_bytes(k->values.at[load].dtype) > 4 ? 8 : 4;
-    return (int64_t)y->br * y->bx * word;
+    return (int64_t)layout_turn_columns(y) * y->bx * word;
 }
+
+int layout_turn_columns(const struct layout *y) { return y->br + (y->peel ? y->vec : 0); }
 
 int layout_turn_vector(const struct kernel *k, const struct layout *y, value_id load) {
     const struct value_node *v = &k->values.at[load];
@@ -260,8 +262,8 @@ static const char *check_turn(const struct kernel *k, bool turn, struct layout *
                               struct arena *a) {
     int64_t bytes = 0;
     if (!turn) return NULL;
-    if (k->kind != KERNEL_POINTWISE || y->peel)
-        return "turn=1 needs a pointwise kernel, with whole vectors";
+    if (k->kind != KERNEL_POINTWISE || y->shift)
+        return "turn=1 needs a pointwise kernel, with shift=0";
     y->turn = true;
     for (value_id v = 0; v < k->values.n; v++)
         if (layout_turns(k, y, v)) bytes += (layout_turn_bytes(k, y, v) + 15) / 16 * 16;
@@ -903,7 +905,7 @@ static const char *find_layout(const struct kernel *k, const struct config *c, s
     if (dot) return matmul_layout(k, c, y, a);
     if (!is_power_of_two(y->vec) || y->vec > (gpu ? 16 : 256))
         return arena_printf(a, "vec=%d", y->vec);
-    bad = gpu ? check_vector(k, c->knob[KNOB_window], y, a) : NULL;
+    bad = gpu ? check_vector(k, c->knob[KNOB_window], c->knob[KNOB_turn], y, a) : NULL;
     if (!bad) bad = check_shift(k, y);
     if (!bad) bad = gpu ? gpu_layout(k, c, y, a) : cpu_layout(k, c, y, a);
     y->in_words = !bad && y->last_block && !y->rows_inner && has_words(k, y);

@@ -245,9 +245,11 @@ int64_t layout_stage_bytes(const struct kernel *k, const struct layout *y);
 void layout_mirror(const struct kernel *k, struct layout *y);
 
 /* Pointwise: is the load one of an operand whose neighbours are those of other rows, so that it is
- * read along the rows into shared memory, and taken up from there along the columns? And how many
- * of its elements a thread reads at a time: those of a word. */
+ * read along the rows into shared memory, and taken up from there along the columns? How many
+ * columns of it are there: where each row has a head, its vectors are up to one further on. And how
+ * many of its elements a thread reads at a time: those of a word. */
 bool layout_turns(const struct kernel *k, const struct layout *y, value_id load);
+int layout_turn_columns(const struct layout *y);
 int64_t layout_turn_bytes(const struct kernel *k, const struct layout *y, value_id load);
 int layout_turn_vector(const struct kernel *k, const struct layout *y, value_id load);
 

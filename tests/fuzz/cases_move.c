@@ -400,10 +400,17 @@ static const char *const rows[] = {
     "return %e\n}\n",
 };
 
-/* Short rows of what is transposed, of which some are a tile's columns, where a reshape takes an
+/* Rows that no vector divides, of what is transposed: vectors of a tile begin where each row's head
+ * ends. Short rows of what is transposed, of which some are a tile's columns, where a reshape takes an
  * axis apart, too; slices of what something lands on; rows that are scanned: many short ones, and
  * one that no vector divides. */
 static const char *const short_rows[] = {
+    "graph(%x: bf16[75, 40], %b: bf16[75]) {\n %p = permute(%x, [1, 0])\n %r = mul(%p, %b)\n return "
+    "%r\n}\n",
+    "graph(%x: f32[133, 33], %y: f32[33, 133]) {\n %p = permute(%x, [1, 0])\n %r = add(%p, %y)\n "
+    "return %r\n}\n",
+    "graph(%x: u8[301, 6, 5], %y: bf16[301, 5, 6]) {\n %p = permute(%x, [2, 1, 0])\n %f = to(%p, "
+    "bf16)\n %q = permute(%y, [1, 2, 0])\n %r = mul(%f, %q)\n return %r\n}\n",
     "graph(%x: bf16[4, 24, 72]) {\n %p = permute(%x, [2, 1, 0])\n %c = contiguous(%p)\n %r = "
     "mul(%c, 0.5)\n return %r\n}\n",
     "graph(%x: bf16[3, 4, 24, 10, 4], %y: bf16[10, 12, 24, 4]) {\n %p = permute(%x, [3, 4, 0, 2, "
