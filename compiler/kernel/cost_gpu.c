@@ -805,7 +805,7 @@ static double tiles_cost(const struct kernel *k, const struct layout *y) {
                   (double)grid <= fit; /* a part of a wave, on all units */
     if (spread) resident = a_unit, fit = (double)(a_unit * d->units);
     double in_flight = (double)resident * (y->kept ? kept_bytes(k, y) : y->threads * words * 4.0),
-           rate = in_flight / BYTES_IN_FLIGHT;
+           rate = in_flight > 0 ? in_flight / BYTES_IN_FLIGHT : 1; /* nobody waits for stores */
     if (scans_columns(k, y)) rate /= 2; /* a tile is stored when it is scanned */
     double waves = (double)grid / fit, whole = (double)(int64_t)(waves + 0.999999);
     double balance = spread ? wave_balance(waves) : part_balance(k, y, grid, resident);

@@ -233,10 +233,11 @@ static bool is_placed(const struct kernel *k, const struct value_node *v) {
 
 bool layout_turns(const struct kernel *k, const struct layout *y, value_id load) {
     const struct value_node *v = &k->values.at[load];
+    bool gpu = k->limits->kind == DEVICE_CUDA;
     bool across = y->turn && v->kind == INST_LOAD && v->mask == (MASK_X | MASK_R) &&
-                  is_placed(k, v) && load_stride(k, v, AXIS_X) == 1 &&
+                  is_placed(k, v) && load_usual_stride(k, v, AXIS_X) == 1 &&
                   load_stride(k, v, AXIS_R) != 1;
-    if (k->limits->kind == DEVICE_CUDA || !across) return across;
+    if (gpu || !across) return across;
     return !v->n_args && dtype_takes_vectors(v->dtype) && index_stride(k, v->index, AXIS_X) == 1 &&
            index_stride(k, v->index, AXIS_R) > 1; /* as k_turn has it */
 }
