@@ -201,8 +201,8 @@ static double *find_us(const struct choice *c, struct schedule *s, const bool *a
 
 /* What each marked buffer saves whose part is faster so, if that is more than any way has saved
  * before: *out has `marks` then. A guess has to say so by a margin, and of small kernels by more. */
-static void compare(struct choice *c, const struct apart_marks *marks, double margin, double *saves,
-                    struct apart_marks *out, struct arena *a) {
+static void compare(struct choice *c, const struct apart_marks *marks, uint8_t family,
+                    double margin, double *saves, struct apart_marks *out, struct arena *a) {
     const double SURE = 2; /* us */
     bool *asked = NEW_ARRAY(a, bool, c->n);
     for (uint32_t b = 0; b < c->n; b++) c->above[b] = b;
@@ -213,7 +213,10 @@ static void compare(struct choice *c, const struct apart_marks *marks, double ma
     for (uint32_t b = 0; b < c->n; b++) {
         uint32_t part = part_of(c, b);
         double saved = fused[part] - apart[part];
-        if (!marks->of[b] || apart[part] + SURE >= margin * fused[part] || saved <= saves[b])
+        uint8_t orders = APART_ACROSS | APART_ALONG | APART_TURNED;
+        bool was = out->of[b] & orders && family & orders; /* by another way, which this one ends */
+        if (!(marks->of[b] || was) || apart[part] + SURE >= margin * fused[part] ||
+            saved <= saves[b])
             continue;
         saves[b] = saved;
         out->of[b] = marks->of[b];
@@ -263,7 +266,7 @@ struct apart_marks schedule_apart(struct schedule *s, const struct device_limits
         for (uint32_t b = 0; b < may.n; b++) marks.of[b] = may.of[b] & ways[w].marks;
         struct arena *one = arena_within(trial);
         c.apart = make(&marks, one, ctx);
-        compare(&c, &marks, ways[w].margin, saves, &out, one);
+        compare(&c, &marks, ways[w].marks, ways[w].margin, saves, &out, one);
         arena_free(one);
     }
     arena_free(trial);
