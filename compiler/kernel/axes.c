@@ -441,15 +441,16 @@ static int bring_loads_near(struct builder *w, ex *x, int n) {
 }
 
 /* Where a reshape stands between what is loaded and what is stored, loads take axes apart, and none
- * says along which their neighbours lie: such an axis becomes two.
+ * says along which their neighbours lie: such an axis becomes two, but for the one along which
+ * neighbours are stored, whose parts would be shorter.
  *
- *     store y[i0, i1], load x[i1 % 4, i1 // 4, i0]; i1: 64     i1a: 16, i1b: 4 */
+ *     store y[i0, i1, i2], load x[i1 % 4, i2, i0, i1 // 4]; i1: 64     i1a: 16, i1b: 4 */
 static int split_digits(struct builder *w, ex *x, int n) {
     struct kernel *k = w->k;
     const struct store_node *to = largest_store(w);
     const struct value_node *most = to ? largest_load(w, to) : NULL;
     if (k->limits->kind != DEVICE_CUDA || !most || axis_of_loads(w, x, n, to) >= 0) return n;
-    for (int i = 0; i < n && n < GROUP_MAX_AXES; i++) {
+    for (int i = 0; i + 1 < n && n < GROUP_MAX_AXES; i++) {
         int64_t size = largest_divisor(k, most->index, x[i]);
         if (size > 1) split_axis(k, x, n++, i--, size);
     }

@@ -264,7 +264,7 @@ static const char *check_turn(const struct kernel *k, bool turn, struct layout *
     int64_t bytes = 0;
     if (!turn) return NULL;
     if (k->kind != KERNEL_POINTWISE || y->shift)
-        return "turn=1 needs a pointwise kernel, with shift=0";
+        return "turn=1 needs a pointwise kernel, with whole vectors";
     y->turn = true;
     for (value_id v = 0; v < k->values.n; v++)
         if (layout_turns(k, y, v)) bytes += (layout_turn_bytes(k, y, v) + 15) / 16 * 16;
