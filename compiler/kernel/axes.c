@@ -379,12 +379,13 @@ static const struct value_node *largest_load(const struct builder *w, const stru
     return elements * SECTOR < buffer_bytes(w->l, to->buffer) ? NULL : most;
 }
 
-/* Elements from one along the axis to the next; -1: not always as many. */
+/* Elements from one along the axis to the next, in either direction; -1: not always as many. */
 static int64_t load_step(const struct kernel *k, const struct value_node *load, ex axis) {
     ex step, rest;
     int64_t n;
     bool linear = ex_linear(k->ex, load->index, axis, &step, &rest);
-    return linear && ex_is_const(k->ex, step, &n) && n >= 0 ? n : -1;
+    if (!linear || !ex_is_const(k->ex, step, &n)) return -1;
+    return n < 0 ? -n : n;
 }
 
 /* The axis along which the largest load's neighbours lie; -1 if that is a reduced one. */

@@ -17,6 +17,8 @@
  *
  *   x.mean(1), x.t().contiguous()     sum+div+copy    or   sum+div, copy
  *
+ * Nor has one of two copies, of which the other goes as what is read.
+ *
  * Neither has what is read in another order, where it is reduced or scanned in its own:
  *
  *   softmax(x.permute(2, 0, 1) + y, 2)     add+amax+sub+exp+sum+div    or   add, amax+...+div
@@ -141,27 +143,34 @@ static enum turning turning_of(const struct schedule *s, const struct nest *n, c
 }
 
 /* Marks what a group that reduces or scans stores across its rows, what turns it, whether that is
- * stored or not, and what it reduces to. */
+ * stored or not, and what it reduces to; of another group, what it stores across what else it
+ * stores. */
 static uint8_t mark_across(struct schedule *s, uint32_t g, const struct apart_marks *may,
                            bool *across) {
     const struct group *G = &s->groups.at[g];
+    bool pointwise = !G->n_r && !G->scan, any_along = !pointwise;
     uint8_t marks = 0;
-    if (G->matmul || (!G->n_r && !G->scan)) return 0;
+    if (G->matmul || G->n_between) return 0;
     for (uint32_t m = 0; m < G->members.n; m++) {
         const struct nest *n = nest_of(s, G, m);
         enum turning t = turning_of(s, n, across);
         across[n->out] = t != TURNS_NOTHING;
-        if (across[n->out] && s->stored[n->out] && n->out < may->n)
-            marks |= may->of[n->out] |= APART_ACROSS;
-        if (t == TURNS && n->out < may->n) marks |= may->of[n->out] |= APART_TURNED;
+        if (n->out >= may->n) continue;
+        if (across[n->out] && s->stored[n->out]) marks |= APART_ACROSS;
+        if (t == TURNS && !pointwise) marks |= may->of[n->out] |= APART_TURNED;
+        any_along |= !across[n->out] && s->stored[n->out];
     }
+    if (!any_along) marks = 0;
     for (uint32_t m = 0; m < G->members.n && marks; m++) {
         const struct nest *n = nest_of(s, G, m);
         if (n->out >= may->n) continue;
-        if (marks & APART_ACROSS && turning_of(s, n, across) == TURNS)
-            may->of[n->out] |= APART_ACROSS;
-        if (n->n_reduce || n->scan != EX_NONE) may->of[n->out] |= APART_ALONG;
+        bool turns = across[n->out] && (s->stored[n->out] || turning_of(s, n, across) == TURNS);
+        bool along = pointwise ? !across[n->out] && s->stored[n->out]
+                               : n->n_reduce || n->scan != EX_NONE;
+        if (marks & APART_ACROSS && turns) may->of[n->out] |= APART_ACROSS;
+        if (along) may->of[n->out] |= APART_ALONG;
     }
+    for (uint32_t m = 0; m < G->members.n; m++) across[nest_of(s, G, m)->out] = false;
     return marks;
 }
 

@@ -417,6 +417,10 @@ static const char *const short_rows[] = {
     "1])\n %q = contiguous(%p)\n %c = view(%q, [10, 12, 24, 4])\n %r = add(%c, %y)\n return %r\n}\n",
     "graph(%x: f32[6, 3, 5, 40]) {\n %p = permute(%x, [3, 0, 2, 1])\n %c = contiguous(%p)\n %r = "
     "exp(%c)\n return %r\n}\n",
+    "graph(%x: bf16[2, 8, 3, 16, 36]) {\n %p = permute(%x, [2, 4, 0, 3, 1])\n %c = contiguous(%p)\n"
+    " %r = mul(%c, 2)\n return %r\n}\n",
+    "graph(%x: bf16[40, 72], %y: bf16[72, 40]) {\n %f = flip(%x, [1])\n %a = add(%x, %f)\n %p = "
+    "permute(%a, [1, 0])\n %r = mul(%p, %y)\n return %r\n}\n",
     "graph(%x: f16[400], %i: i64[900], %s: f16[900]) {\n %j = remainder(%i, 400)\n %a = "
     "index_add(%x, 0, %j, %s)\n %b = slice(%a, 0, 33, 390, 1)\n %r = mul(%b, 2)\n return "
     "%r\n}\n",

@@ -175,6 +175,17 @@ static void test_read_across(void **state) {
     arena_free(a);
 }
 
+/* Of two copies one is in the order that both are read in, and has a kernel of its own. */
+static void test_stored_both_ways(void **state) {
+    static const char copies[] = "graph(%%x: f32[%d, 1024, 133]) {\n %%s = slice(%%x, 2, 2, 130)\n"
+                                 " %%t = permute(%%s, [1, 2, 0])\n %%y = contiguous(%%t)\n"
+                                 " %%z = mul(%%s, 2)\n return %%y, %%z\n}\n";
+    struct arena *a = arena_new();
+    assert_int_equal(lower(a, arena_printf(a, copies, 1024))->n_kernels, 2);
+    assert_int_equal(lower(a, arena_printf(a, copies, 4))->n_kernels, 1);
+    arena_free(a);
+}
+
 /* n sums over what indices find in tables of their own, then `rest`. */
 static const char *bags(struct arena *a, int n, int rows, const char *rest) {
     struct buf b = buf_new(a);
@@ -614,6 +625,7 @@ int main(void) {
         cmocka_unit_test(test_norms_apart),
         cmocka_unit_test(test_stored_across),
         cmocka_unit_test(test_read_across),
+        cmocka_unit_test(test_stored_both_ways),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
