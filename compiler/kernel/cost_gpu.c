@@ -391,12 +391,12 @@ static int scan_words(const struct kernel *k, const struct layout *y, int words)
 }
 
 /* Are rows that a turned tile stores out of step with sectors? Of what has guards, as pieces side
- * by side have, no two tiles were compared. */
+ * by side have, no two tiles were compared: such are first guesses of whole vectors. */
 static bool stores_torn(const struct kernel *k, const struct layout *y) {
     ex axis = k->axis[AXIS_R], first = ex_const(k->ex, 0);
     if (k->kind != KERNEL_POINTWISE || !y->turn || !axis) return false;
     for (value_id v = 0; v < k->values.n; v++)
-        if (k->values.at[v].kind == INST_LOAD && k->values.at[v].guarded) return false;
+        if (k->values.at[v].kind == INST_LOAD && k->values.at[v].guarded) return y->peel;
     for (uint32_t i = 0; i < k->stores.n; i++) {
         const struct store_node *st = &k->stores.at[i];
         int bytes = dtype_bytes(k->schedule->loops->buffers.at[st->buffer].meta.dtype);
