@@ -241,8 +241,9 @@ static void put_load_into(struct emitter *w, value_id v, const char *to) {
     if (layout_turns(w->k, w->y, v) && !w->ends) {
         int many = layout_turn_vector(w->k, w->y, v); /* the first of each come first */
         const char *at = arena_printf(w->arena, "e * %d + tx", w->y->t0);
-        const char *vector = w->y->peel ? arena_printf(w->arena, "(unsigned)(r - base) / %d", w->y->vec)
-                                        : arena_printf(w->arena, "u * %d + tr", w->y->t1);
+        const char *vector = w->y->peel
+                                 ? arena_printf(w->arena, "(unsigned)(r - base) / %d", w->y->vec)
+                                 : arena_printf(w->arena, "u * %d + tr", w->y->t1);
         if (many > 1)
             at = arena_printf(w->arena, "(unsigned)(%s) / %d + (unsigned)(%s) %% %d * %d", at, many,
                               at, many, w->y->bx / many);
@@ -266,8 +267,8 @@ static void put_load_into(struct emitter *w, value_id v, const char *to) {
         return;
     }
     if (layout_scan_is_cut(w->k, w->y) && load_shape(w, x) == WHOLE_VECTOR) {
-        const char *left = x->guarded ? arena_printf(w->arena, "%s ? nr - r : 0", ref(w, x->args[0]))
-                                      : "nr - r";
+        const char *left =
+            x->guarded ? arena_printf(w->arena, "%s ? nr - r : 0", ref(w, x->args[0])) : "nr - r";
         line(w, "%s = k_load_some<%s, %d%s>(p%d + (%s), %s);", to, m, vec, hint,
              argument_of(w, x->buffer), ex_text(w, x->index), left);
         return;

@@ -76,7 +76,7 @@ struct landing {
     bool unless_holds;
     ex inner, rows;
     int64_t first; /* of what is a slice of all that something lands on */
-    bool wraps; /* rows begin again along x */
+    bool wraps;    /* rows begin again along x */
 };
 
 /* mirror.c: along a digit of n of an axis, of each of whose values there are `inner` places,

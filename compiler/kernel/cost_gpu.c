@@ -467,7 +467,7 @@ static double tiles_us(const struct kernel *k, const struct layout *y, double wa
     double tiles = ceil((double)kernel_size(k, AXIS_R) / y->br);
     if (y->rows_inner) return waves * TILE * tiles / (double)resident;
     double rows = (double)kernel_size(k, AXIS_X) / (double)k->limits->units; /* of a unit */
-    int warp = k->limits->warp, lanes = y->t1 < warp ? y->t1 : warp; /* of a row */
+    int warp = k->limits->warp, lanes = y->t1 < warp ? y->t1 : warp;         /* of a row */
     return (layout_joins_warps(k, y) ? TOLD : ALONE * lanes / warp) * rows * tiles;
 }
 

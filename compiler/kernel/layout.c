@@ -822,7 +822,7 @@ static const char *check_knobs(const struct config *c, enum kernel_kind kind, st
                                          KNOB_flat, KNOB_pingpong, KNOB_skip};
     static const enum knob row_only[] = {
         KNOB_x,      KNOB_r,         KNOB_rows,  KNOB_keep,  KNOB_vec,  KNOB_blocks, KNOB_turn,
-        KNOB_window, KNOB_look_back, KNOB_ahead, KNOB_shift, KNOB_hits, KNOB_sort, KNOB_back};
+        KNOB_window, KNOB_look_back, KNOB_ahead, KNOB_shift, KNOB_hits, KNOB_sort,   KNOB_back};
     for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
         if (c->knob[switches[i]] > 1)
             return arena_printf(a, "%s is 0 or 1", knob_name(switches[i]));

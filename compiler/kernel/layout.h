@@ -111,7 +111,8 @@ struct layout {
     bool peel;      /* vec does not divide the rows: each has a head and a tail, see peel.c */
     bool shift;     /* peel, rows inner: what is out of step is put together from two vectors */
     bool ragged;    /* rows inner: vec does not divide x, so that the last two vectors overlap */
-    bool cut; /* window, one row that is scanned: vec does not divide the rows: each one's last vector
+    bool
+        cut; /* window, one row that is scanned: vec does not divide the rows: each one's last vector
                  ends behind it */
     int slack;     /* shift: columns at a row's end that its whole vectors leave alone */
     bool one_head; /* peel: all rows of a thread have heads of one length */

@@ -165,8 +165,8 @@ static uint8_t mark_across(struct schedule *s, uint32_t g, const struct apart_ma
         const struct nest *n = nest_of(s, G, m);
         if (n->out >= may->n) continue;
         bool turns = across[n->out] && (s->stored[n->out] || turning_of(s, n, across) == TURNS);
-        bool along = pointwise ? !across[n->out] && s->stored[n->out]
-                               : n->n_reduce || n->scan != EX_NONE;
+        bool along =
+            pointwise ? !across[n->out] && s->stored[n->out] : n->n_reduce || n->scan != EX_NONE;
         if (marks & APART_ACROSS && turns) may->of[n->out] |= APART_ACROSS;
         if (along) may->of[n->out] |= APART_ALONG;
     }
@@ -209,7 +209,8 @@ static double *find_us(const struct choice *c, struct schedule *s, const bool *a
 }
 
 /* What each marked buffer saves whose part is faster so, if that is more than any way has saved
- * before: *out has `marks` then. A guess has to say so by a margin, and of small kernels by more. */
+ * before: *out has `marks` then, which may be those of a family. A guess has to say so by a margin,
+ * and of small kernels by more. */
 static void compare(struct choice *c, const struct apart_marks *marks, uint8_t family,
                     double margin, double *saves, struct apart_marks *out, struct arena *a) {
     const double SURE = 2; /* us */
@@ -223,7 +224,7 @@ static void compare(struct choice *c, const struct apart_marks *marks, uint8_t f
         uint32_t part = part_of(c, b);
         double saved = fused[part] - apart[part];
         uint8_t orders = APART_ACROSS | APART_ALONG | APART_TURNED;
-        bool was = out->of[b] & orders && family & orders; /* by another way, which this one ends */
+        bool was = out->of[b] & orders && family & orders; /* another way, which this one ends */
         if (!(marks->of[b] || was) || apart[part] + SURE >= margin * fused[part] ||
             saved <= saves[b])
             continue;

@@ -671,9 +671,8 @@ void schedule_recompute(struct schedule *s, const struct device_limits *limits) 
     r.seen = NEW_ARRAY(s->arena, uint32_t, s->loops->buffers.n);
     for (uint32_t k = 0; k < n && r.clones < MAX_CLONES; k++) {
         buffer_id b = s->loops->nests.at[k].out;
-        bool stored =
-            s->loops->buffers.at[b].kind == BUFFER_TEMP && read_outside(&r, b) && !s->once[b] &&
-            !is_turned(&r, k);
+        bool stored = s->loops->buffers.at[b].kind == BUFFER_TEMP && read_outside(&r, b) &&
+                      !s->once[b] && !is_turned(&r, k);
         for (uint32_t i = 0; stored && i < r.readers.at[b].groups.n; i++)
             stored = in_same_steps(&r, k, r.readers.at[b].groups.at[i]);
         if (stored && nest_work(&s->loops->nests.at[k]) >= 0) consider(&r, b);

@@ -85,9 +85,9 @@ struct schedule {
     VEC(struct group) groups; /* in launch order */
     uint32_t *group_of;       /* per nest */
     uint32_t *writer;         /* per buffer: the nest that writes it; NO_NEST for inputs */
-    bool *once;  /* per buffer of the loops as they were: computed in one place (once.c, apart.c) */
-    bool *turned; /* the same: what its kernel leaves is read, not made again (apart.c) */
-    bool *fixed; /* per buffer: holds the same in every call (at_load.c); while groups are made,
+    bool *once; /* per buffer of the loops as they were: computed in one place (once.c, apart.c) */
+    bool *turned;   /* the same: what its kernel leaves is read, not made again (apart.c) */
+    bool *fixed;    /* per buffer: holds the same in every call (at_load.c); while groups are made,
                        it would, were it made at load */
     bool *stored;   /* per buffer: exists in memory (input, output, or read by another group) */
     size_t *offset; /* per buffer: TEMP and stored: byte offset in the pool */

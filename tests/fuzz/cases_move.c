@@ -408,11 +408,12 @@ static const char *const rows[] = {
 };
 
 /* Rows that no vector divides, of what is transposed: vectors of a tile begin where each row's head
- * ends. Short rows of what is transposed, of which some are a tile's columns, where a reshape takes an
- * axis apart, too; slices of what something lands on; rows that are scanned: many short ones, and
- * one that no vector divides. */
+ * ends. Short rows of what is transposed, of which some are a tile's columns, where a reshape
+ * takes an axis apart, too; slices of what something lands on; rows that are scanned: many short
+ * ones, and one that no vector divides. */
 static const char *const short_rows[] = {
-    "graph(%x: bf16[75, 40], %b: bf16[75]) {\n %p = permute(%x, [1, 0])\n %r = mul(%p, %b)\n return "
+    "graph(%x: bf16[75, 40], %b: bf16[75]) {\n %p = permute(%x, [1, 0])\n %r = mul(%p, %b)\n "
+    "return "
     "%r\n}\n",
     "graph(%x: f32[133, 33], %y: f32[33, 133]) {\n %p = permute(%x, [1, 0])\n %r = add(%p, %y)\n "
     "return %r\n}\n",
@@ -421,7 +422,8 @@ static const char *const short_rows[] = {
     "graph(%x: bf16[4, 24, 72]) {\n %p = permute(%x, [2, 1, 0])\n %c = contiguous(%p)\n %r = "
     "mul(%c, 0.5)\n return %r\n}\n",
     "graph(%x: bf16[3, 4, 24, 10, 4], %y: bf16[10, 12, 24, 4]) {\n %p = permute(%x, [3, 4, 0, 2, "
-    "1])\n %q = contiguous(%p)\n %c = view(%q, [10, 12, 24, 4])\n %r = add(%c, %y)\n return %r\n}\n",
+    "1])\n %q = contiguous(%p)\n %c = view(%q, [10, 12, 24, 4])\n %r = add(%c, %y)\n return "
+    "%r\n}\n",
     "graph(%x: f32[6, 3, 5, 40]) {\n %p = permute(%x, [3, 0, 2, 1])\n %c = contiguous(%p)\n %r = "
     "exp(%c)\n return %r\n}\n",
     "graph(%x: bf16[2, 8, 3, 16, 36]) {\n %p = permute(%x, [2, 4, 0, 3, 1])\n %c = contiguous(%p)\n"
@@ -439,7 +441,8 @@ static const char *const short_rows[] = {
     "%y)\n return %r, %c\n}\n",
     "graph(%x: f64[1, 1405], %y: i64[2101]) {\n %c = cumsum(%x, 1)\n %d = cumsum(%y, 0)\n return "
     "%c, %d\n}\n",
-    "graph(%x: f32[4003], %y: f32[2000], %g: f32[4003]) {\n %p = constant_pad_nd(%y, [3, 2000], 1)\n"
+    "graph(%x: f32[4003], %y: f32[2000], %g: f32[4003]) {\n %p = constant_pad_nd(%y, [3, 2000], "
+    "1)\n"
     " %a = mul(%x, %p)\n %c = cumsum(%a, 0)\n %f = flip(%g, [0])\n %h = cumsum(%f, 0)\n %k = "
     "flip(%h, [0])\n return %c, %k\n}\n",
 };

@@ -1288,10 +1288,10 @@ static void test_scanned_rows(void **state) {
                 &limits);
 }
 
-/* What first guesses have to have: tiles in shared memory of what is transposed to short rows, where
- * a reshape takes an axis apart, too, and vectors of rows that none divides; rows that a thread
- * scans several of, and vectors of one that none divides; lists of what lands on a slice; and, of
- * what is the same along rows, as many threads as there is room for. */
+/* What first guesses have to have: tiles in shared memory of what is transposed to short rows,
+ * where a reshape takes an axis apart, too, and vectors of rows that none divides; rows that a
+ * thread scans several of, and vectors of one that none divides; lists of what lands on a slice;
+ * and, of what is the same along rows, as many threads as there is room for. */
 static void test_guesses(void **state) {
     static const struct {
         const char *text;
