@@ -162,8 +162,11 @@ const char *l2_hint(const struct emitter *w) {
 
 /* Element `place` of a row of the tile in shared memory that belongs to a thread's vector number
  * `vector`. A warp stores a row of the tile, and later reads a column of every vec-th of them:
- * turned by one place a vector, its elements are in as many banks both times. */
+ * turned by one place a vector, its elements are in as many banks both times. Vectors that begin
+ * anywhere would be turned by numbers that each element has to compute: their tile's rows are a
+ * word longer instead. */
 static const char *turned_place(struct emitter *w, const char *place, const char *vector) {
+    if (w->y->peel) return place;
     int warp = w->k->limits->warp, turn = w->y->t1 < warp ? warp / w->y->t1 : 1;
     return arena_printf(w->arena, "(%s + (%s) * %d) %% %du", place, vector, turn, w->y->bx);
 }
@@ -194,8 +197,9 @@ static void put_turn(struct emitter *w, value_id v, int *smem) {
                : at_once > 1           ? (columns + at_once - 1) / at_once
                                        : (columns * words + y->threads - 1) / y->threads;
     bool exact = (int64_t)each * y->threads == (int64_t)columns * words;
-    line(w, "k_pack<%s, 1> (*const t%u)[%d] = (k_pack<%s, 1> (*)[%d])(k_smem + %d);", m, v, y->bx,
-         m, y->bx, *smem);
+    int pitch = layout_turn_pitch(y);
+    line(w, "k_pack<%s, 1> (*const t%u)[%d] = (k_pack<%s, 1> (*)[%d])(k_smem + %d);", m, v, pitch,
+         m, pitch, *smem);
     *smem += (int)((layout_turn_bytes(w->k, y, v) + 15) / 16 * 16);
     open_scope(w);
     line(w, "k_pack<%s, %d> turned[%d];", m, many, each);
@@ -241,13 +245,11 @@ static void put_load_into(struct emitter *w, value_id v, const char *to) {
     if (layout_turns(w->k, w->y, v) && !w->ends) {
         int many = layout_turn_vector(w->k, w->y, v); /* the first of each come first */
         const char *at = arena_printf(w->arena, "e * %d + tx", w->y->t0);
-        const char *vector = w->y->peel
-                                 ? arena_printf(w->arena, "(unsigned)(r - base) / %d", w->y->vec)
-                                 : arena_printf(w->arena, "u * %d + tr", w->y->t1);
         if (many > 1)
             at = arena_printf(w->arena, "(unsigned)(%s) / %d + (unsigned)(%s) %% %d * %d", at, many,
                               at, many, w->y->bx / many);
-        line(w, "%s = t%u[r - base][%s];", to, v, turned_place(w, at, vector));
+        line(w, "%s = t%u[r - base][%s];", to, v,
+             turned_place(w, at, arena_printf(w->arena, "u * %d + tr", w->y->t1)));
         return;
     }
     if (load_shape(w, x) == SHIFTED_VECTOR) {

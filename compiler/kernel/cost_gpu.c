@@ -424,7 +424,8 @@ static int element_words(const struct kernel *k, const struct layout *y, int wor
 static double waits_us(const struct kernel *k, const struct layout *y, double waves,
                        int64_t resident) {
     double others = (double)resident; /* of a pointwise kernel no warp waits for another */
-    if (k->kind == KERNEL_POINTWISE && waves > 1) others *= fmax(1, y->threads / 64.0);
+    if (k->kind == KERNEL_POINTWISE && !(y->turn && y->peel) && waves > 1)
+        others *= fmax(1, y->threads / 64.0);
     double us = waves * 1.6 / (others * others);
     if (y->cluster > 1 && y->rows_inner) us += waves * k->levels;
     int rounds = kernel_online_squares(k, y->online) ? k->levels : layout_phase(y, k->levels);
@@ -492,9 +493,10 @@ static double begun_us(double us, double blocks) {
 
 /* Of a thread; more than 255 would spill. */
 static int thread_registers(const struct kernel *k, const struct layout *y, int words) {
-    enum { OF_SQUARES = 4 };
+    enum { OF_SQUARES = 4, OF_HEADS = 20 };
     int sums = kernel_online_squares(k, y->online) * y->ex * (y->rows_inner ? y->vec : 1);
-    int registers = 30 + words + element_words(k, y, words) + OF_SQUARES * sums;
+    int registers = 30 + words + element_words(k, y, words) + OF_SQUARES * sums +
+                    (y->turn && y->peel ? OF_HEADS : 0);
     int64_t most = y->fit ? k->limits->regs_unit / (y->fit * y->threads) : 255;
     if (registers > most) registers = (int)(30 + words < most ? most : 30 + words);
     return registers;

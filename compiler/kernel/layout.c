@@ -245,10 +245,12 @@ bool layout_turns(const struct kernel *k, const struct layout *y, value_id load)
 /* Elements lie there as they do in registers: in words. */
 int64_t layout_turn_bytes(const struct kernel *k, const struct layout *y, value_id load) {
     int word = dtype_bytes(k->values.at[load].dtype) > 4 ? 8 : 4;
-    return (int64_t)layout_turn_columns(y) * y->bx * word;
+    return (int64_t)layout_turn_columns(y) * layout_turn_pitch(y) * word;
 }
 
 int layout_turn_columns(const struct layout *y) { return y->br + (y->peel ? y->vec : 0); }
+
+int layout_turn_pitch(const struct layout *y) { return y->bx + (y->peel ? 1 : 0); }
 
 int layout_turn_vector(const struct kernel *k, const struct layout *y, value_id load) {
     const struct value_node *v = &k->values.at[load];
