@@ -111,14 +111,12 @@ struct layout {
     bool peel;      /* vec does not divide the rows: each has a head and a tail, see peel.c */
     bool shift;     /* peel, rows inner: what is out of step is put together from two vectors */
     bool ragged;    /* rows inner: vec does not divide x, so that the last two vectors overlap */
-    bool
-        cut; /* window, one row that is scanned: vec does not divide the rows: each one's last vector
-                 ends behind it */
-    int slack;     /* shift: columns at a row's end that its whole vectors leave alone */
-    bool one_head; /* peel: all rows of a thread have heads of one length */
-    int fit;       /* blocks of a multiprocessor that registers must suffice for; 0: for one */
-    int online;    /* level of reductions with which the sums relative to them go along; 0: none */
-    ex start;      /* peel: elements before row x, whose remainder by vec says where heads end */
+    bool cut;       /* window, one scanned row: each row's last vector ends behind it */
+    int slack;      /* shift: columns at a row's end that its whole vectors leave alone */
+    bool one_head;  /* peel: all rows of a thread have heads of one length */
+    int fit;        /* blocks of a multiprocessor that registers must suffice for; 0: for one */
+    int online;     /* level of reductions with which the sums relative to them go along; 0: none */
+    ex start;       /* peel: elements before row x, whose remainder by vec says where heads end */
     const struct windows *windows; /* pointwise: loads that share vectors; NULL if none do */
     const struct product *product; /* matmul: on the matrix units; NULL: by plain arithmetic */
     const struct chained *chained; /* chained products; NULL of others */

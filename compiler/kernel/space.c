@@ -289,7 +289,8 @@ static uint32_t large_before(const struct schedule *s, uint32_t g, double l2) {
 }
 
 /* Of what a pointwise kernel reads, is a third or more what the last launch that moves much has
- * read or left? Then it begins with what was there last, and goes the other way than that launch. */
+ * read or left? Then it begins with what was there last, and goes the other way than that
+ * launch. */
 static bool goes_back(const struct schedule *s, uint32_t g, double l2, int launches) {
     const struct group *G = &s->groups.at[g];
     double shared = 0, all = 0;
