@@ -162,8 +162,11 @@ const char *l2_hint(const struct emitter *w) {
 
 /* Element `place` of a row of the tile in shared memory that belongs to a thread's vector number
  * `vector`. A warp stores a row of the tile, and later reads a column of every vec-th of them:
- * turned by one place a vector, its elements are in as many banks both times. */
+ * turned by one place a vector, its elements are in as many banks both times. Vectors that begin
+ * anywhere would be turned by numbers that each element has to compute: their tile's rows are a
+ * word longer instead. */
 static const char *turned_place(struct emitter *w, const char *place, const char *vector) {
+    if (w->y->peel) return place;
     int warp = w->k->limits->warp, turn = w->y->t1 < warp ? warp / w->y->t1 : 1;
     return arena_printf(w->arena, "(%s + (%s) * %d) %% %du", place, vector, turn, w->y->bx);
 }
@@ -188,14 +191,20 @@ static void put_turn(struct emitter *w, value_id v, int *smem) {
     const struct layout *y = w->y;
     const struct value_node *x = at(w, v);
     const char *m = memory_type(w, buffer_dtype(w, x->buffer));
-    int many = layout_turn_vector(w->k, y, v), each = y->bx * y->br / y->threads / many;
-    line(w, "k_pack<%s, 1> (*const t%u)[%d] = (k_pack<%s, 1> (*)[%d])(k_smem + %d);", m, v, y->bx,
-         m, y->bx, *smem);
+    int many = layout_turn_vector(w->k, y, v), columns = layout_turn_columns(y);
+    int words = y->bx / many, at_once = y->threads % words ? 1 : y->threads / words; /* columns */
+    int each = words % y->threads == 0 ? columns * (words / y->threads)
+               : at_once > 1           ? (columns + at_once - 1) / at_once
+                                       : (columns * words + y->threads - 1) / y->threads;
+    bool exact = (int64_t)each * y->threads == (int64_t)columns * words;
+    int pitch = layout_turn_pitch(y);
+    line(w, "k_pack<%s, 1> (*const t%u)[%d] = (k_pack<%s, 1> (*)[%d])(k_smem + %d);", m, v, pitch,
+         m, pitch, *smem);
     *smem += (int)((layout_turn_bytes(w->k, y, v) + 15) / 16 * 16);
     open_scope(w);
     line(w, "k_pack<%s, %d> turned[%d];", m, many, each);
     open_unrolled(w, "i", each);
-    put_turned_word(w, y->bx / many);
+    put_turned_word(w, words);
     line(w, "const k_idx x = k_clamp(px * %d + (k_idx)at * %d, nx - %d);", y->bx, many, many);
     line(w, "const k_idx r = k_clamp(base + (k_idx)row, nr - 1);");
     const char *condition =
@@ -205,12 +214,14 @@ static void put_turn(struct emitter *w, value_id v, int *smem) {
          ex_text(w, x->index));
     close_brace(w);
     open_unrolled(w, "i", each);
-    put_turned_word(w, y->bx / many);
+    put_turned_word(w, words);
+    if (!exact) open_brace(w, "if (row < %du)", columns);
     for (int i = 0; i < many; i++)
         line(w, "t%u[row][%s] = k_pick(turned[i], %d);", v,
-             turned_place(w, arena_printf(w->arena, i ? "at + %d" : "at", i * y->bx / many),
+             turned_place(w, arena_printf(w->arena, i ? "at + %d" : "at", i * words),
                           arena_printf(w->arena, "row / %du", y->vec)),
              i);
+    if (!exact) close_brace(w);
     close_brace(w);
     close_brace(w);
 }
@@ -231,7 +242,7 @@ static void put_load_into(struct emitter *w, value_id v, const char *to) {
     int vec = vector_of(w, x);
     const char *m = memory_type(w, buffer_dtype(w, x->buffer));
     const char *hint = load_hint(w, kernel_loads_once(w->k, v));
-    if (layout_turns(w->k, w->y, v)) {
+    if (layout_turns(w->k, w->y, v) && !w->ends) {
         int many = layout_turn_vector(w->k, w->y, v); /* the first of each come first */
         const char *at = arena_printf(w->arena, "e * %d + tx", w->y->t0);
         if (many > 1)
@@ -255,6 +266,13 @@ static void put_load_into(struct emitter *w, value_id v, const char *to) {
         line(w, "const k_idx run = r / %d;", w->y->vec);
         line(w, "%s = k_load<%s, %d%s>(p%d + (%s));", to, m, vec, hint, argument_of(w, x->buffer),
              ex_text(w, run.first));
+        return;
+    }
+    if (layout_scan_is_cut(w->k, w->y) && load_shape(w, x) == WHOLE_VECTOR) {
+        const char *left =
+            x->guarded ? arena_printf(w->arena, "%s ? nr - r : 0", ref(w, x->args[0])) : "nr - r";
+        line(w, "%s = k_load_some<%s, %d%s>(p%d + (%s), %s);", to, m, vec, hint,
+             argument_of(w, x->buffer), ex_text(w, x->index), left);
         return;
     }
     const char *condition = x->guarded ? arena_printf(w->arena, "%s, ", ref(w, x->args[0])) : "";

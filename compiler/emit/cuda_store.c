@@ -55,6 +55,11 @@ static void put_vector_store(struct emitter *w, uint32_t s) {
     if (all.first != s) return;
     line(w, "k_pack<%s, %d> w%u;", m, n, s);
     line(w, "k_put(w%u, o%u);", s, s);
+    if (layout_scan_is_cut(w->k, w->y)) {
+        line(w, "k_store_some<%s, %d, %d>(p%d + (%s), w%u, nr - r);", m, n, w->y->streaming,
+             argument_of(w, st->buffer), ex_text(w, st->index), s);
+        return;
+    }
     const char *before =
         layout_store_reverses(w->k, w->y, st) ? arena_printf(w->arena, " - %d", n - 1) : "";
     line(w, "k_store<%s, %d, %d>(p%d + (%s%s), w%u);", m, n, w->y->streaming,

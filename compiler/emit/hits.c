@@ -10,6 +10,7 @@ const char *put_target(struct emitter *w, const char **counts) {
     for (value_id v = 0; v < w->k->values.n; v++)
         if (marks[v]) put_local(w, v);
     const char *name = ref(w, l->target);
+    if (l->first) name = arena_printf(w->arena, "(%s - %lldLL)", name, (long long)l->first);
     *counts = "1";
     if (l->unless != NO_VALUE)
         *counts = arena_printf(w->arena, "%s%s", l->unless_holds ? "!" : "", ref(w, l->unless));

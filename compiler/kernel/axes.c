@@ -320,6 +320,11 @@ static const struct store_node *largest_store(const struct builder *w) {
     return most;
 }
 
+/* Of an element. */
+static int store_bytes(const struct builder *w, const struct store_node *to) {
+    return dtype_bytes(w->l->buffers.at[to->buffer].meta.dtype);
+}
+
 /* By how much the largest store's index grows with each of the axes; false if one is not known. */
 static bool store_steps(const struct builder *w, const ex *axes, int n, int64_t *steps) {
     const struct kernel *k = w->k;
@@ -374,12 +379,13 @@ static const struct value_node *largest_load(const struct builder *w, const stru
     return elements * SECTOR < buffer_bytes(w->l, to->buffer) ? NULL : most;
 }
 
-/* Elements from one along the axis to the next; -1: not always as many. */
+/* Elements from one along the axis to the next, in either direction; -1: not always as many. */
 static int64_t load_step(const struct kernel *k, const struct value_node *load, ex axis) {
     ex step, rest;
     int64_t n;
     bool linear = ex_linear(k->ex, load->index, axis, &step, &rest);
-    return linear && ex_is_const(k->ex, step, &n) && n >= 0 ? n : -1;
+    if (!linear || !ex_is_const(k->ex, step, &n)) return -1;
+    return n < 0 ? -n : n;
 }
 
 /* The axis along which the largest load's neighbours lie; -1 if that is a reduced one. */
@@ -418,7 +424,7 @@ static int bring_loads_near(struct builder *w, ex *x, int n) {
     if (along < 0) return n;
     for (int i = 0; i < n; i++)
         if (lands_along(w, x[i])) return n;
-    bytes = dtype_bytes(w->l->buffers.at[to->buffer].meta.dtype);
+    bytes = store_bytes(w, to);
     for (int64_t run = 1; bytes < SECTOR; bytes *= size, run *= size) {
         if (--first <= along || steps[first] != run) return n;
         if (!ex_is_const(k->ex, ex_symbol(k->ex, x[first])->bound, &size)) return n;
@@ -435,15 +441,56 @@ static int bring_loads_near(struct builder *w, ex *x, int n) {
     return n;
 }
 
-/* Pointwise: rows of what is stored are in the order of what is loaded, if neighbours there are
- * some of them, so that a tile of some rows and columns has runs of both; not of rows so short that
- * a sector is of several. */
-static void bring_rows_near(struct builder *w, ex *x, int n, ex columns) {
-    enum { SHORT = 64 }; /* bytes */
+/* Where a reshape stands between what is loaded and what is stored, loads take axes apart, and none
+ * says along which their neighbours lie: such an axis becomes two, but for the one along which
+ * neighbours are stored, whose parts would be shorter.
+ *
+ *     store y[i0, i1, i2], load x[i1 % 4, i2, i0, i1 // 4]; i1: 64     i1a: 16, i1b: 4 */
+static int split_digits(struct builder *w, ex *x, int n) {
+    struct kernel *k = w->k;
     const struct store_node *to = largest_store(w);
-    int64_t size, steps[GROUP_MAX_AXES];
-    if (!to || n < 2 || !ex_is_const(w->k->ex, ex_symbol(w->k->ex, columns)->bound, &size)) return;
-    if (size * dtype_bytes(w->l->buffers.at[to->buffer].meta.dtype) < SHORT) return;
+    const struct value_node *most = to ? largest_load(w, to) : NULL;
+    if (k->limits->kind != DEVICE_CUDA || !most || axis_of_loads(w, x, n, to) >= 0) return n;
+    for (int i = 0; i + 1 < n && n < GROUP_MAX_AXES; i++) {
+        int64_t size = largest_divisor(k, most->index, x[i]);
+        if (size > 1) split_axis(k, x, n++, i--, size);
+    }
+    return n;
+}
+
+enum { SHORT_ROW = 64 }; /* bytes */
+
+/* Pointwise: how many of the axes, the last ones, are columns. Short rows are one with those that
+ * lie behind them in memory, where the largest load goes along an axis outside of these: a tile of
+ * rows and columns has runs of both then.
+ *
+ *     store y[i0, i1, i2], load x[i2, i1, i0]; i0: 25088, i1: 168, i2: 4      i0, (i1, i2) */
+static int count_columns(const struct builder *w, const ex *x, int n) {
+    enum { ENOUGH = 128 }; /* bytes */
+    const struct kernel *k = w->k;
+    const struct store_node *to = largest_store(w);
+    int64_t steps[GROUP_MAX_AXES], size, run = 1;
+    if (k->limits->kind != DEVICE_CUDA || !to || !store_steps(w, x, n, steps)) return 1;
+    int along = axis_of_loads(w, x, n, to), count = 0, bytes = store_bytes(w, to);
+    if (along < 0) return 1;
+    for (int i = n - 1; i > along && run * bytes < ENOUGH; i--, count++) {
+        if (steps[i] != run || !ex_is_const(k->ex, ex_symbol(k->ex, x[i])->bound, &size)) break;
+        if (!count && size * bytes >= SHORT_ROW) return 1;
+        run *= size;
+    }
+    return count && run * bytes >= SHORT_ROW ? count : 1;
+}
+
+/* Pointwise: rows of what is stored are in the order of what is loaded, if neighbours there are
+ * some of them, so that a tile of some rows and columns has runs of both; not of columns so few
+ * that a sector is of several rows. */
+static void bring_rows_near(struct builder *w, ex *x, int n, const ex *columns, int n_columns) {
+    const struct store_node *to = largest_store(w);
+    int64_t size, steps[GROUP_MAX_AXES], bytes = to ? store_bytes(w, to) : 0;
+    if (!to || n < 2) return;
+    for (int i = 0; i < n_columns; i++, bytes *= size)
+        if (!ex_is_const(w->k->ex, ex_symbol(w->k->ex, columns[i])->bound, &size)) return;
+    if (bytes < SHORT_ROW) return;
     if (axis_of_loads(w, x, n, to) < 0) return;
     const struct value_node *most = largest_load(w, to);
     for (int i = 0; i < n; i++) steps[i] = load_step(w->k, most, x[i]);
@@ -772,6 +819,7 @@ void choose_axes(struct builder *w) {
     }
     k->kind = g->scan ? KERNEL_SCAN : nr ? KERNEL_REDUCE : KERNEL_POINTWISE;
     if (!w->by_rows && !g->columns) sort_by_memory(w, x, nx);
+    if (k->kind == KERNEL_POINTWISE && nx) nx = split_digits(w, x, nx);
     if (k->kind == KERNEL_REDUCE && !w->by_rows && !g->columns) {
         sort_reduced(w, r, nr);
         nx = bring_loads_near(w, x, nx);
@@ -779,8 +827,10 @@ void choose_axes(struct builder *w) {
     nx = merge(k, x, nx, k->kind == KERNEL_POINTWISE);
     nr = merge_axes(k, r, nr);
     if (!nr && nx) { /* pointwise: the innermost axis is the columns */
-        r[nr++] = x[--nx];
-        bring_rows_near(w, x, nx, r[0]);
+        nr = count_columns(w, x, nx);
+        nx -= nr;
+        memcpy(r, &x[nx], sizeof(ex) * (size_t)nr);
+        bring_rows_near(w, x, nx, r, nr);
     }
     flatten(k, AXIS_X, "x", x, nx);
     flatten(k, AXIS_R, "r", r, nr);

@@ -120,8 +120,11 @@ void scale_exponents(struct builder *w);
 void find_chained_edges(struct kernel *k);
 bool add_chained_edges(struct kernel *k, value_id condition, bool holds);
 
-/* repeats.c. Of batches z, those that right factors repeat along become rows, if rows m are few. Of
- * both there is room for GROUP_MAX_AXES. */
+/* repeats.c. largest_divisor: the largest number by which e divides an axis of known size, or takes
+ * its remainders, if the axis has several of it; else 0. split_repeats: of batches z, those that
+ * right factors repeat along become rows, if rows m are few. Of both there is room for
+ * GROUP_MAX_AXES. */
+int64_t largest_divisor(const struct kernel *k, ex e, ex axis);
 void split_repeats(struct kernel *k, ex *z, int *nz, ex *m, int *nm, const value_id *right, int n);
 
 /* mirror.c. Needs: masks, and what the kernel reads. */

@@ -391,12 +391,12 @@ static int scan_words(const struct kernel *k, const struct layout *y, int words)
 }
 
 /* Are rows that a turned tile stores out of step with sectors? Of what has guards, as pieces side
- * by side have, no two tiles were compared. */
+ * by side have, no two tiles were compared: such are first guesses of whole vectors. */
 static bool stores_torn(const struct kernel *k, const struct layout *y) {
     ex axis = k->axis[AXIS_R], first = ex_const(k->ex, 0);
     if (k->kind != KERNEL_POINTWISE || !y->turn || !axis) return false;
     for (value_id v = 0; v < k->values.n; v++)
-        if (k->values.at[v].kind == INST_LOAD && k->values.at[v].guarded) return false;
+        if (k->values.at[v].kind == INST_LOAD && k->values.at[v].guarded) return y->peel;
     for (uint32_t i = 0; i < k->stores.n; i++) {
         const struct store_node *st = &k->stores.at[i];
         int bytes = dtype_bytes(k->schedule->loops->buffers.at[st->buffer].meta.dtype);
@@ -424,7 +424,8 @@ static int element_words(const struct kernel *k, const struct layout *y, int wor
 static double waits_us(const struct kernel *k, const struct layout *y, double waves,
                        int64_t resident) {
     double others = (double)resident; /* of a pointwise kernel no warp waits for another */
-    if (k->kind == KERNEL_POINTWISE && waves > 1) others *= fmax(1, y->threads / 64.0);
+    if (k->kind == KERNEL_POINTWISE && !(y->turn && y->peel) && waves > 1)
+        others *= fmax(1, y->threads / 64.0);
     double us = waves * 1.6 / (others * others);
     if (y->cluster > 1 && y->rows_inner) us += waves * k->levels;
     int rounds = kernel_online_squares(k, y->online) ? k->levels : layout_phase(y, k->levels);
@@ -467,7 +468,8 @@ static double tiles_us(const struct kernel *k, const struct layout *y, double wa
     double tiles = ceil((double)kernel_size(k, AXIS_R) / y->br);
     if (y->rows_inner) return waves * TILE * tiles / (double)resident;
     double rows = (double)kernel_size(k, AXIS_X) / (double)k->limits->units; /* of a unit */
-    return (layout_joins_warps(k, y) ? TOLD : ALONE) * rows * tiles;
+    int warp = k->limits->warp, lanes = y->t1 < warp ? y->t1 : warp;         /* of a row */
+    return (layout_joins_warps(k, y) ? TOLD : ALONE * lanes / warp) * rows * tiles;
 }
 
 /* A row that all rows are combined with, and that is too long for L1, comes from L2 for each of a
@@ -491,9 +493,10 @@ static double begun_us(double us, double blocks) {
 
 /* Of a thread; more than 255 would spill. */
 static int thread_registers(const struct kernel *k, const struct layout *y, int words) {
-    enum { OF_SQUARES = 4 };
+    enum { OF_SQUARES = 4, OF_HEADS = 20 };
     int sums = kernel_online_squares(k, y->online) * y->ex * (y->rows_inner ? y->vec : 1);
-    int registers = 30 + words + element_words(k, y, words) + OF_SQUARES * sums;
+    int registers = 30 + words + element_words(k, y, words) + OF_SQUARES * sums +
+                    (y->turn && y->peel ? OF_HEADS : 0);
     int64_t most = y->fit ? k->limits->regs_unit / (y->fit * y->threads) : 255;
     if (registers > most) registers = (int)(30 + words < most ? most : 30 + words);
     return registers;
@@ -804,7 +807,7 @@ static double tiles_cost(const struct kernel *k, const struct layout *y) {
                   (double)grid <= fit; /* a part of a wave, on all units */
     if (spread) resident = a_unit, fit = (double)(a_unit * d->units);
     double in_flight = (double)resident * (y->kept ? kept_bytes(k, y) : y->threads * words * 4.0),
-           rate = in_flight / BYTES_IN_FLIGHT;
+           rate = in_flight > 0 ? in_flight / BYTES_IN_FLIGHT : 1; /* nobody waits for stores */
     if (scans_columns(k, y)) rate /= 2; /* a tile is stored when it is scanned */
     double waves = (double)grid / fit, whole = (double)(int64_t)(waves + 0.999999);
     double balance = spread ? wave_balance(waves) : part_balance(k, y, grid, resident);

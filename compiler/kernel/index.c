@@ -135,9 +135,12 @@ int64_t index_usual_stride(const struct kernel *k, ex index, enum axis x) {
     return known >= 0 ? known : steps_of_sectors(k, index, x);
 }
 
+bool index_has_vectors(const struct kernel *k, ex index, enum axis x, int vec) {
+    return k->axis[x] && stride_inside(k, index, x, vec) == 1 && begins_even(k, index, x, vec);
+}
+
 bool index_is_vector(const struct kernel *k, ex index, enum axis x, int vec) {
-    return k->axis[x] && stride_inside(k, index, x, vec) == 1 && begins_even(k, index, x, vec) &&
-           ex_divides(k->ex, vec, k->bound[x]);
+    return index_has_vectors(k, index, x, vec) && ex_divides(k->ex, vec, k->bound[x]);
 }
 
 bool index_is_reversed(const struct kernel *k, ex index, enum axis x, int vec) {
@@ -187,8 +190,12 @@ static bool asks_once(const struct kernel *k, const struct value_node *load, enu
     return true;
 }
 
+bool load_has_vectors(const struct kernel *k, const struct value_node *load, enum axis x, int vec) {
+    return asks_once(k, load, x, vec) && index_has_vectors(k, load->index, x, vec);
+}
+
 bool load_is_vector(const struct kernel *k, const struct value_node *load, enum axis x, int vec) {
-    return asks_once(k, load, x, vec) && index_is_vector(k, load->index, x, vec);
+    return load_has_vectors(k, load, x, vec) && ex_divides(k->ex, vec, k->bound[x]);
 }
 
 bool load_is_reversed(const struct kernel *k, const struct value_node *load, enum axis x, int vec) {

@@ -11,7 +11,9 @@ int64_t kernel_size(const struct kernel *k,
 /* Can `index` be loaded or stored `vec` elements at a time along axis x (contiguous, aligned, no
  * vector cut)? */
 bool index_is_vector(const struct kernel *k, ex index, enum axis x, int vec);
-/* The same, if they run backwards: 255 - r, four at a time, from 252 - r on. */
+/* All but the last one, which may be cut? */
+bool index_has_vectors(const struct kernel *k, ex index, enum axis x, int vec);
+/* The first, if they run backwards: 255 - r, four at a time, from 252 - r on. */
 bool index_is_reversed(const struct kernel *k, ex index, enum axis x, int vec);
 /* Elements from the buffer's first to its last: where a vector divides them, one in which any of
  * them lies may be read. */
@@ -33,8 +35,9 @@ int64_t index_local_stride(const struct kernel *k, ex index, enum axis x);
 /* The same almost everywhere: where a row ends, and the next begins elsewhere, is left out. What
  * runs backwards has neighbours as well. */
 int64_t index_usual_stride(const struct kernel *k, ex index, enum axis x);
-/* The two of a load, whose guard and subscripts may vary along the axis. */
+/* The three of a load, whose guard and subscripts may vary along the axis. */
 bool load_is_vector(const struct kernel *k, const struct value_node *load, enum axis x, int vec);
+bool load_has_vectors(const struct kernel *k, const struct value_node *load, enum axis x, int vec);
 bool load_is_reversed(const struct kernel *k, const struct value_node *load, enum axis x, int vec);
 /* Is it the same for vec neighbours, the first of which is a multiple of vec? */
 bool load_is_uniform(const struct kernel *k, const struct value_node *load, enum axis x, int vec);

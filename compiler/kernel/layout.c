@@ -120,20 +120,32 @@ static bool may_overlap(const struct kernel *k, int vec) {
     return k->kind == KERNEL_REDUCE && k->rows_inner && lo >= vec;
 }
 
+/* One row that is scanned, and nothing else: what a last vector has too much comes behind all that
+ * counts. */
+static bool scans_one_row(const struct kernel *k, int vec) {
+    int64_t rows = 1;
+    if (k->kind != KERNEL_SCAN || k->rows_inner || kernel_size(k, AXIS_R) < vec) return false;
+    for (value_id v = 0; v < k->values.n; v++)
+        if (k->values.at[v].kind == INST_REDUCE) return false;
+    return !k->bound[AXIS_X] || (ex_is_const(k->ex, k->bound[AXIS_X], &rows) && rows == 1);
+}
+
 /* Rows that the vector does not divide are peeled where that leaves anything to go by vectors; of
- * loads that share vectors, which begin anywhere, the last is cut off if half of it is used. */
-static const char *check_vector(const struct kernel *k, bool window, struct layout *y,
+ * loads that share vectors, which begin anywhere, the last is cut off if half of it is used, as is
+ * that of a single row that is scanned. */
+static const char *check_vector(const struct kernel *k, bool window, bool turn, struct layout *y,
                                 struct arena *a) {
     enum axis along = y->rows_inner ? AXIS_X : AXIS_R;
     if (y->vec == 1 || ex_divides(k->ex, y->vec, k->bound[along])) return NULL;
     y->ragged = y->shift && !y->hits && may_overlap(k, y->vec);
     y->cut = window && k->kind == KERNEL_POINTWISE && !y->shift && !k->below &&
              2 * kernel_size(k, AXIS_R) >= y->vec;
+    y->cut |= scans_one_row(k, y->vec);
     if (y->ragged || y->cut) return NULL;
     bool can_peel = !y->rows_inner && k->kind != KERNEL_SCAN && !k->columns;
     if (can_peel && kernel_size(k, AXIS_R) >= y->vec) y->start = kernel_row_start(k, y->vec);
     y->peel = y->start != EX_NONE;
-    if (y->peel) y->head_unit = kernel_head_unit(k, y->start, y->vec);
+    if (y->peel) y->head_unit = turn ? y->vec : kernel_head_unit(k, y->start, y->vec);
     if (y->peel) return NULL;
     return arena_printf(a, "vec=%d does not divide the %s length %s%s", y->vec,
                         y->rows_inner ? "column" : "row", ex_str(a, k->ex, k->bound[along]),
@@ -221,10 +233,11 @@ static bool is_placed(const struct kernel *k, const struct value_node *v) {
 
 bool layout_turns(const struct kernel *k, const struct layout *y, value_id load) {
     const struct value_node *v = &k->values.at[load];
+    bool gpu = k->limits->kind == DEVICE_CUDA;
     bool across = y->turn && v->kind == INST_LOAD && v->mask == (MASK_X | MASK_R) &&
-                  is_placed(k, v) && load_stride(k, v, AXIS_X) == 1 &&
+                  is_placed(k, v) && load_usual_stride(k, v, AXIS_X) == 1 &&
                   load_stride(k, v, AXIS_R) != 1;
-    if (k->limits->kind == DEVICE_CUDA || !across) return across;
+    if (gpu || !across) return across;
     return !v->n_args && dtype_takes_vectors(v->dtype) && index_stride(k, v->index, AXIS_X) == 1 &&
            index_stride(k, v->index, AXIS_R) > 1; /* as k_turn has it */
 }
@@ -232,8 +245,12 @@ bool layout_turns(const struct kernel *k, const struct layout *y, value_id load)
 /* Elements lie there as they do in registers: in words. */
 int64_t layout_turn_bytes(const struct kernel *k, const struct layout *y, value_id load) {
     int word = dtype_bytes(k->values.at[load].dtype) > 4 ? 8 : 4;
-    return (int64_t)y->br * y->bx * word;
+    return (int64_t)layout_turn_columns(y) * layout_turn_pitch(y) * word;
 }
+
+int layout_turn_columns(const struct layout *y) { return y->br + (y->peel ? y->vec : 0); }
+
+int layout_turn_pitch(const struct layout *y) { return y->bx + (y->peel ? 1 : 0); }
 
 int layout_turn_vector(const struct kernel *k, const struct layout *y, value_id load) {
     const struct value_node *v = &k->values.at[load];
@@ -248,7 +265,7 @@ static const char *check_turn(const struct kernel *k, bool turn, struct layout *
                               struct arena *a) {
     int64_t bytes = 0;
     if (!turn) return NULL;
-    if (k->kind != KERNEL_POINTWISE || y->peel)
+    if (k->kind != KERNEL_POINTWISE || y->shift)
         return "turn=1 needs a pointwise kernel, with whole vectors";
     y->turn = true;
     for (value_id v = 0; v < k->values.n; v++)
@@ -801,13 +818,13 @@ static const char *check_knobs(const struct config *c, enum kernel_kind kind, st
     static const enum knob switches[] = {
         KNOB_nt,    KNOB_skip_l1,    KNOB_leave_l2, KNOB_stay_l2,   KNOB_online,
         KNOB_turn,  KNOB_last_block, KNOB_window,   KNOB_look_back, KNOB_ahead,
-        KNOB_shift, KNOB_pingpong,   KNOB_skip};
+        KNOB_shift, KNOB_pingpong,   KNOB_skip,     KNOB_back};
     static const enum knob dot_only[] = {KNOB_m,    KNOB_n,        KNOB_k,    KNOB_tm,   KNOB_tn,
                                          KNOB_mma,  KNOB_pairs,    KNOB_band, KNOB_tail, KNOB_make,
                                          KNOB_flat, KNOB_pingpong, KNOB_skip};
     static const enum knob row_only[] = {
         KNOB_x,      KNOB_r,         KNOB_rows,  KNOB_keep,  KNOB_vec,  KNOB_blocks, KNOB_turn,
-        KNOB_window, KNOB_look_back, KNOB_ahead, KNOB_shift, KNOB_hits, KNOB_sort};
+        KNOB_window, KNOB_look_back, KNOB_ahead, KNOB_shift, KNOB_hits, KNOB_sort,   KNOB_back};
     for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
         if (c->knob[switches[i]] > 1)
             return arena_printf(a, "%s is 0 or 1", knob_name(switches[i]));
@@ -850,6 +867,13 @@ static const char *check_chain(const struct kernel *k, const struct config *c,
                               (long long)chain, MOST_CHAIN);
 }
 
+static const char *check_back(const struct kernel *k, const struct layout *y) {
+    bool rows = k->kind == KERNEL_POINTWISE || k->kind == KERNEL_REDUCE,
+         shared = y->split > 1 || y->cluster > 1 || y->blocks || y->hits || y->mirrored;
+    if (!y->back || (rows && !shared && k->limits->kind == DEVICE_CUDA)) return NULL;
+    return "back=1 needs blocks that have rows to themselves, in order, on a GPU";
+}
+
 static const char *find_layout(const struct kernel *k, const struct config *c, struct layout *y,
                                struct arena *a) {
     *y = (struct layout){.vec = at_least_1(c->knob[KNOB_vec]),
@@ -863,6 +887,7 @@ static const char *find_layout(const struct kernel *k, const struct config *c, s
                          .skip_l1 = c->knob[KNOB_skip_l1] == 1,
                          .leave_l2 = c->knob[KNOB_leave_l2] == 1,
                          .stay_l2 = c->knob[KNOB_stay_l2] == 1,
+                         .back = c->knob[KNOB_back] == 1,
                          .shift = c->knob[KNOB_shift] == 1,
                          .look_back = c->knob[KNOB_look_back] == 1,
                          .ahead = c->knob[KNOB_ahead] == 1,
@@ -891,7 +916,7 @@ static const char *find_layout(const struct kernel *k, const struct config *c, s
     if (dot) return matmul_layout(k, c, y, a);
     if (!is_power_of_two(y->vec) || y->vec > (gpu ? 16 : 256))
         return arena_printf(a, "vec=%d", y->vec);
-    bad = gpu ? check_vector(k, c->knob[KNOB_window], y, a) : NULL;
+    bad = gpu ? check_vector(k, c->knob[KNOB_window], c->knob[KNOB_turn], y, a) : NULL;
     if (!bad) bad = check_shift(k, y);
     if (!bad) bad = gpu ? gpu_layout(k, c, y, a) : cpu_layout(k, c, y, a);
     y->in_words = !bad && y->last_block && !y->rows_inner && has_words(k, y);
@@ -912,6 +937,7 @@ static const char *find_layout(const struct kernel *k, const struct config *c, s
     if (!bad) bad = check_cluster(k, y, a);
     if (!bad) bad = check_look_back(k, y, a);
     if (!bad) layout_mirror(k, y);
+    if (!bad) bad = check_back(k, y);
     if (k->kind != KERNEL_SCAN) return bad;
     y->one_read = true; /* a tile at a time */
     return bad ? bad : check_scan(k, y, a);

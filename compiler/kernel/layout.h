@@ -106,16 +106,17 @@ struct layout {
     bool skip_l1;   /* loads leave no copy in L1 */
     bool leave_l2;  /* what is loaded once leaves L2 before what is stored */
     bool stay_l2;   /* or after it */
+    bool back;      /* blocks go from the last to the first */
     int head_unit;  /* peel: heads end at multiples of it */
     bool peel;      /* vec does not divide the rows: each has a head and a tail, see peel.c */
     bool shift;     /* peel, rows inner: what is out of step is put together from two vectors */
     bool ragged;    /* rows inner: vec does not divide x, so that the last two vectors overlap */
-    bool cut;      /* window: vec does not divide the rows: each one's last vector ends behind it */
-    int slack;     /* shift: columns at a row's end that its whole vectors leave alone */
-    bool one_head; /* peel: all rows of a thread have heads of one length */
-    int fit;       /* blocks of a multiprocessor that registers must suffice for; 0: for one */
-    int online;    /* level of reductions with which the sums relative to them go along; 0: none */
-    ex start;      /* peel: elements before row x, whose remainder by vec says where heads end */
+    bool cut;       /* window, one scanned row: each row's last vector ends behind it */
+    int slack;      /* shift: columns at a row's end that its whole vectors leave alone */
+    bool one_head;  /* peel: all rows of a thread have heads of one length */
+    int fit;        /* blocks of a multiprocessor that registers must suffice for; 0: for one */
+    int online;     /* level of reductions with which the sums relative to them go along; 0: none */
+    ex start;       /* peel: elements before row x, whose remainder by vec says where heads end */
     const struct windows *windows; /* pointwise: loads that share vectors; NULL if none do */
     const struct product *product; /* matmul: on the matrix units; NULL: by plain arithmetic */
     const struct chained *chained; /* chained products; NULL of others */
@@ -225,6 +226,11 @@ int64_t layout_units(const struct kernel *k, const struct layout *y);
 /* Is each element of the load wanted by one row and column alone? */
 bool kernel_loads_once(const struct kernel *k, value_id load);
 
+/* Is the last vector of a scanned row cut? Of it, no more is read or stored than there is. */
+static inline bool layout_scan_is_cut(const struct kernel *k, const struct layout *y) {
+    return y->cut && k->kind == KERNEL_SCAN;
+}
+
 /* 32-bit registers that hold the raw loads of one tile, per thread. */
 int layout_load_words(const struct kernel *k, const struct layout *y);
 /* Those that hold what scans have made of it. */
@@ -239,9 +245,12 @@ int64_t layout_stage_bytes(const struct kernel *k, const struct layout *y);
 void layout_mirror(const struct kernel *k, struct layout *y);
 
 /* Pointwise: is the load one of an operand whose neighbours are those of other rows, so that it is
- * read along the rows into shared memory, and taken up from there along the columns? And how many
- * of its elements a thread reads at a time: those of a word. */
+ * read along the rows into shared memory, and taken up from there along the columns? How many
+ * columns of it are there: where each row has a head, its vectors are up to one further on. And how
+ * many of its elements a thread reads at a time: those of a word. */
 bool layout_turns(const struct kernel *k, const struct layout *y, value_id load);
+int layout_turn_columns(const struct layout *y);
+int layout_turn_pitch(const struct layout *y); /* words from one to the next */
 int64_t layout_turn_bytes(const struct kernel *k, const struct layout *y, value_id load);
 int layout_turn_vector(const struct kernel *k, const struct layout *y, value_id load);
 

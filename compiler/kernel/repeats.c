@@ -15,7 +15,7 @@
 
 /* The largest number of which there are several in the axis, and by which e divides it, or takes
  * its remainders; 0: none. */
-static int64_t largest_divisor(const struct kernel *k, ex e, ex axis) {
+int64_t largest_divisor(const struct kernel *k, ex e, ex axis) {
     enum ex_kind kind = ex_kind(k->ex, e);
     int64_t number, size;
     if (kind == EX_CONST || kind == EX_SYM || !ex_uses(k->ex, e, axis)) return 0;

@@ -101,10 +101,11 @@ void propose_columns(struct space *s) {
                     propose(s, CONFIG(K(x, x), K(r, (int)round_up((nr + c - 1) / c, step)),
                                       K(warps, warps), K(vec, vec), K(keep, 1), K(cluster, c)));
                 /* a thread has all of its part of a row under way, which is little: of more rows */
-                for (int rows = 2; rows <= 4 && k->kind == KERNEL_REDUCE && step >= nr &&
+                bool scans = k->kind == KERNEL_SCAN;
+                for (int rows = 2; rows <= (scans ? 8 : 4) && step >= nr &&
                                    (int64_t)x * rows * k->limits->units <= nx;
                      rows *= 2)
-                    for (int keep = 0; keep <= 1; keep++)
+                    for (int keep = 0; keep <= (scans ? 0 : 1); keep++)
                         propose(s, CONFIG(K(x, x * rows), K(r, step), K(warps, warps), K(vec, vec),
                                           K(keep, keep), K(rows, rows)));
                 if (t1 == 1 && vec == 1 && nr <= MOST_ALONE) /* windows in a straight line */

@@ -17,6 +17,12 @@
  *
  *   x.mean(1), x.t().contiguous()     sum+div+copy    or   sum+div, copy
  *
+ * Nor has one of two copies, of which the other goes as what is read.
+ *
+ * Neither has what is read in another order, where it is reduced or scanned in its own:
+ *
+ *   softmax(x.permute(2, 0, 1) + y, 2)     add+amax+sub+exp+sum+div    or   add, amax+...+div
+ *
  * The cost model decides, between schedules of the same loops where kernels have all of that, or
  * apart. Kernels that have a buffer in common, in one or in the other, are compared together: what
  * leaves one may join others, and these be other kernels for it. */
@@ -136,25 +142,35 @@ static enum turning turning_of(const struct schedule *s, const struct nest *n, c
     return t;
 }
 
-/* Marks what a group that reduces stores across its rows, what turns it, and what it reduces to. */
+/* Marks what a group that reduces or scans stores across its rows, what turns it, whether that is
+ * stored or not, and what it reduces to; of another group, what it stores across what else it
+ * stores. */
 static uint8_t mark_across(struct schedule *s, uint32_t g, const struct apart_marks *may,
                            bool *across) {
     const struct group *G = &s->groups.at[g];
+    bool pointwise = !G->n_r && !G->scan, any_along = !pointwise;
     uint8_t marks = 0;
-    if (G->matmul || !G->n_r) return 0;
+    if (G->matmul || G->n_between) return 0;
     for (uint32_t m = 0; m < G->members.n; m++) {
         const struct nest *n = nest_of(s, G, m);
         enum turning t = turning_of(s, n, across);
         across[n->out] = t != TURNS_NOTHING;
-        if (across[n->out] && s->stored[n->out] && n->out < may->n)
-            marks |= may->of[n->out] |= APART_ACROSS;
+        if (n->out >= may->n) continue;
+        if (across[n->out] && s->stored[n->out]) marks |= APART_ACROSS;
+        if (t == TURNS && !pointwise) marks |= may->of[n->out] |= APART_TURNED;
+        any_along |= !across[n->out] && s->stored[n->out];
     }
+    if (!any_along) marks = 0;
     for (uint32_t m = 0; m < G->members.n && marks; m++) {
         const struct nest *n = nest_of(s, G, m);
         if (n->out >= may->n) continue;
-        if (turning_of(s, n, across) == TURNS) may->of[n->out] |= APART_ACROSS;
-        if (n->n_reduce || n->scan != EX_NONE) may->of[n->out] |= APART_ALONG;
+        bool turns = across[n->out] && (s->stored[n->out] || turning_of(s, n, across) == TURNS);
+        bool along =
+            pointwise ? !across[n->out] && s->stored[n->out] : n->n_reduce || n->scan != EX_NONE;
+        if (marks & APART_ACROSS && turns) may->of[n->out] |= APART_ACROSS;
+        if (along) may->of[n->out] |= APART_ALONG;
     }
+    for (uint32_t m = 0; m < G->members.n; m++) across[nest_of(s, G, m)->out] = false;
     return marks;
 }
 
@@ -193,11 +209,11 @@ static double *find_us(const struct choice *c, struct schedule *s, const bool *a
 }
 
 /* What each marked buffer saves whose part is faster so, if that is more than any way has saved
- * before: *out has `marks` then. A guess has to say so by some margin, and of small kernels by
- * more. */
-static void compare(struct choice *c, const struct apart_marks *marks, double *saves,
-                    struct apart_marks *out, struct arena *a) {
-    const double MARGIN = 0.97, SURE = 2; /* us */
+ * before: *out has `marks` then, which may be those of a family. A guess has to say so by a margin,
+ * and of small kernels by more. */
+static void compare(struct choice *c, const struct apart_marks *marks, uint8_t family,
+                    double margin, double *saves, struct apart_marks *out, struct arena *a) {
+    const double SURE = 2; /* us */
     bool *asked = NEW_ARRAY(a, bool, c->n);
     for (uint32_t b = 0; b < c->n; b++) c->above[b] = b;
     join_members(c, c->fused);
@@ -207,7 +223,10 @@ static void compare(struct choice *c, const struct apart_marks *marks, double *s
     for (uint32_t b = 0; b < c->n; b++) {
         uint32_t part = part_of(c, b);
         double saved = fused[part] - apart[part];
-        if (!marks->of[b] || apart[part] + SURE >= MARGIN * fused[part] || saved <= saves[b])
+        uint8_t orders = APART_ACROSS | APART_ALONG | APART_TURNED;
+        bool was = out->of[b] & orders && family & orders; /* another way, which this one ends */
+        if (!(marks->of[b] || was) || apart[part] + SURE >= margin * fused[part] ||
+            saved <= saves[b])
             continue;
         saves[b] = saved;
         out->of[b] = marks->of[b];
@@ -223,12 +242,15 @@ static bool has_chains(const struct schedule *s) {
 
 struct apart_marks schedule_apart(struct schedule *s, const struct device_limits *limits,
                                   apart_schedule_fn *make, group_us_fn *us, void *ctx) {
+    /* What is read across takes a pass more, which has to be worth it. */
     static const struct {
         uint8_t marks, needs;
-    } ways[] = {{APART_REDUCED, APART_REDUCED},
-                {APART_REDUCED | APART_DEAR, APART_DEAR},
-                {APART_WINDOWS, APART_WINDOWS},
-                {APART_ACROSS | APART_ALONG, APART_ACROSS}};
+        double margin;
+    } ways[] = {{APART_REDUCED, APART_REDUCED, 0.97},
+                {APART_REDUCED | APART_DEAR, APART_DEAR, 0.97},
+                {APART_WINDOWS, APART_WINDOWS, 0.97},
+                {APART_ACROSS | APART_ALONG, APART_ACROSS, 0.97},
+                {APART_TURNED | APART_ALONG, APART_TURNED, 0.85}};
     struct apart_marks may = {.n = s->n_buffers}, marks = may, out = may;
     may.of = NEW_ARRAY(s->arena, uint8_t, may.n);
     marks.of = NEW_ARRAY(s->arena, uint8_t, may.n);
@@ -254,7 +276,7 @@ struct apart_marks schedule_apart(struct schedule *s, const struct device_limits
         for (uint32_t b = 0; b < may.n; b++) marks.of[b] = may.of[b] & ways[w].marks;
         struct arena *one = arena_within(trial);
         c.apart = make(&marks, one, ctx);
-        compare(&c, &marks, saves, &out, one);
+        compare(&c, &marks, ways[w].marks, ways[w].margin, saves, &out, one);
         arena_free(one);
     }
     arena_free(trial);

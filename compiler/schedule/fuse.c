@@ -238,9 +238,12 @@ static uint8_t all_marks(struct fuser *f, uint32_t g) {
 
 /* Does a copy in another order meet the reduction that it is apart from? */
 static const char *across_reason(struct fuser *f, const struct merge *m) {
-    uint8_t a = all_marks(f, m->a), b = all_marks(f, m->b);
-    bool meets = (a & APART_ACROSS && b & APART_ALONG) || (a & APART_ALONG && b & APART_ACROSS);
-    return meets ? "it is stored across the rows of the reduction" : NULL;
+    uint8_t a = all_marks(f, m->a), b = all_marks(f, m->b), both = 0;
+    if (a & APART_ALONG) both |= b;
+    if (b & APART_ALONG) both |= a;
+    return both & APART_ACROSS   ? "it is stored across the rows of the reduction"
+           : both & APART_TURNED ? "it is read across the rows of the reduction"
+                                 : NULL;
 }
 
 static int count_loads(struct fuser *f, uint32_t g) {
@@ -771,7 +774,11 @@ struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits,
         f.size[n] = size_of_nest(&l->nests.at[n]);
     }
     s->once = values_made_once(s);
-    for (buffer_id b = 0; marks && b < marks->n; b++) s->once[b] |= marks->of[b] & APART_WINDOWS;
+    s->turned = NEW_ARRAY(a, bool, l->buffers.n);
+    for (buffer_id b = 0; marks && b < marks->n; b++) {
+        s->once[b] |= marks->of[b] & APART_WINDOWS;
+        s->turned[b] = marks->of[b] & APART_TURNED;
+    }
     s->fixed = values_fixed(l, eager, a);
     find_all_accesses(&f);
     find_partners(&f);

@@ -653,6 +653,17 @@ static bool in_same_steps(const struct recompute *r, uint32_t nest, uint32_t gro
     return n[nest].epoch == n[r->s->groups.at[group].members.at[0].nest].epoch;
 }
 
+/* Does a kernel make it that puts into another order what it is made of, for those who read it? */
+static bool is_turned(const struct recompute *r, uint32_t nest) {
+    const struct group *G = &r->s->groups.at[r->s->group_of[nest]];
+    bool turned = false;
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        buffer_id b = r->l->nests.at[G->members.at[m].nest].out;
+        turned |= b < r->s->n_buffers && r->s->turned[b];
+    }
+    return turned;
+}
+
 void schedule_recompute(struct schedule *s, const struct device_limits *limits) {
     struct recompute r = {.s = s, .l = s->loops, .limits = limits};
     uint32_t n = s->loops->nests.n;
@@ -660,8 +671,8 @@ void schedule_recompute(struct schedule *s, const struct device_limits *limits) 
     r.seen = NEW_ARRAY(s->arena, uint32_t, s->loops->buffers.n);
     for (uint32_t k = 0; k < n && r.clones < MAX_CLONES; k++) {
         buffer_id b = s->loops->nests.at[k].out;
-        bool stored =
-            s->loops->buffers.at[b].kind == BUFFER_TEMP && read_outside(&r, b) && !s->once[b];
+        bool stored = s->loops->buffers.at[b].kind == BUFFER_TEMP && read_outside(&r, b) &&
+                      !s->once[b] && !is_turned(&r, k);
         for (uint32_t i = 0; stored && i < r.readers.at[b].groups.n; i++)
             stored = in_same_steps(&r, k, r.readers.at[b].groups.at[i]);
         if (stored && nest_work(&s->loops->nests.at[k]) >= 0) consider(&r, b);

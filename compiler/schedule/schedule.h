@@ -85,8 +85,9 @@ struct schedule {
     VEC(struct group) groups; /* in launch order */
     uint32_t *group_of;       /* per nest */
     uint32_t *writer;         /* per buffer: the nest that writes it; NO_NEST for inputs */
-    bool *once;  /* per buffer of the loops as they were: computed in one place (once.c, apart.c) */
-    bool *fixed; /* per buffer: holds the same in every call (at_load.c); while groups are made,
+    bool *once; /* per buffer of the loops as they were: computed in one place (once.c, apart.c) */
+    bool *turned;   /* the same: what its kernel leaves is read, not made again (apart.c) */
+    bool *fixed;    /* per buffer: holds the same in every call (at_load.c); while groups are made,
                        it would, were it made at load */
     bool *stored;   /* per buffer: exists in memory (input, output, or read by another group) */
     size_t *offset; /* per buffer: TEMP and stored: byte offset in the pool */
@@ -116,7 +117,8 @@ enum apart {
     APART_DEAR = 2,    /* transcendental functions of it, and what goes along with these */
     APART_WINDOWS = 4, /* no product's: whatever reads it, through windows that overlap */
     APART_ACROSS = 8,  /* no product's: this itself, which is stored across .. */
-    APART_ALONG = 16   /* .. the rows that these sums of the same kernel go along */
+    APART_ALONG = 16,  /* .. the rows that these sums of the same kernel go along */
+    APART_TURNED = 32  /* no product's: this itself, which is read across these rows */
 };
 /* fuse.c, recompute.c (not for eager), order.c, at_load.c, memory.c: the passes, in this order. */
 struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limits,

@@ -350,6 +350,13 @@ static const char *const turns[][2] = {
 /* What lies across, within guards: pads and pieces that end within a tile; rows that neighbours in
  * memory are, whose order in what is stored is another. */
 static const char *const turned[][2] = {
+    /* from the last block to the first */
+    {"graph(%x: bf16[37, 40], %y: bf16[40]) {\n %a = add(%x, %y)\n %r = exp(%a)\n return %r\n}\n",
+     "x=4 r=16 warps=1 vec=2 rows=1 back=1"},
+    {"graph(%x: f32[40, 37]) {\n %t = permute(%x, [1, 0])\n %r = sin(%t)\n return %r\n}\n",
+     "x=16 r=32 warps=2 vec=4 rows=2 back=1 turn=1"},
+    {"graph(%x: f32[21, 64]) {\n %r = softmax(%x, 1)\n return %r\n}\n",
+     "x=2 r=64 warps=1 vec=4 keep=1 back=1"},
     {"graph(%x: f32[37, 21], %y: f32[24, 40]) {\n %p = constant_pad_nd(%x, [1, 2, 3, 0], 0.5)\n"
      " %t = permute(%p, [1, 0])\n %r = add(%t, %y)\n return %r\n}\n",
      "x=16 r=8 warps=2 vec=2 turn=1"},
@@ -400,6 +407,46 @@ static const char *const rows[] = {
     "return %e\n}\n",
 };
 
+/* Rows that no vector divides, of what is transposed: vectors of a tile begin where each row's head
+ * ends. Short rows of what is transposed, of which some are a tile's columns, where a reshape
+ * takes an axis apart, too; slices of what something lands on; rows that are scanned: many short
+ * ones, and one that no vector divides. */
+static const char *const short_rows[] = {
+    "graph(%x: bf16[75, 40], %b: bf16[75]) {\n %p = permute(%x, [1, 0])\n %r = mul(%p, %b)\n "
+    "return "
+    "%r\n}\n",
+    "graph(%x: f32[133, 33], %y: f32[33, 133]) {\n %p = permute(%x, [1, 0])\n %r = add(%p, %y)\n "
+    "return %r\n}\n",
+    "graph(%x: u8[301, 6, 5], %y: bf16[301, 5, 6]) {\n %p = permute(%x, [2, 1, 0])\n %f = to(%p, "
+    "bf16)\n %q = permute(%y, [1, 2, 0])\n %r = mul(%f, %q)\n return %r\n}\n",
+    "graph(%x: bf16[4, 24, 72]) {\n %p = permute(%x, [2, 1, 0])\n %c = contiguous(%p)\n %r = "
+    "mul(%c, 0.5)\n return %r\n}\n",
+    "graph(%x: bf16[3, 4, 24, 10, 4], %y: bf16[10, 12, 24, 4]) {\n %p = permute(%x, [3, 4, 0, 2, "
+    "1])\n %q = contiguous(%p)\n %c = view(%q, [10, 12, 24, 4])\n %r = add(%c, %y)\n return "
+    "%r\n}\n",
+    "graph(%x: f32[6, 3, 5, 40]) {\n %p = permute(%x, [3, 0, 2, 1])\n %c = contiguous(%p)\n %r = "
+    "exp(%c)\n return %r\n}\n",
+    "graph(%x: bf16[2, 8, 3, 16, 36]) {\n %p = permute(%x, [2, 4, 0, 3, 1])\n %c = contiguous(%p)\n"
+    " %r = mul(%c, 2)\n return %r\n}\n",
+    "graph(%x: bf16[40, 72], %y: bf16[72, 40]) {\n %f = flip(%x, [1])\n %a = add(%x, %f)\n %p = "
+    "permute(%a, [1, 0])\n %r = mul(%p, %y)\n return %r\n}\n",
+    "graph(%x: f16[400], %i: i64[900], %s: f16[900]) {\n %j = remainder(%i, 400)\n %a = "
+    "index_add(%x, 0, %j, %s)\n %b = slice(%a, 0, 33, 390, 1)\n %r = mul(%b, 2)\n return "
+    "%r\n}\n",
+    "graph(%x: f32[3, 40, 6], %i: i64[90], %s: f32[3, 90, 6]) {\n %j = remainder(%i, 40)\n %a = "
+    "index_add(%x, 1, %j, %s)\n %b = slice(%a, 1, 7, 33, 1)\n %r = neg(%b)\n return %r\n}\n",
+    "graph(%x: bf16[2200, 12], %m: u8[2200, 12]) {\n %b = gt(%m, 0)\n %z = masked_fill(%x, %b, "
+    "0)\n %c = cumsum(%z, 1)\n return %c\n}\n",
+    "graph(%x: bf16[9001], %y: f32[9001]) {\n %e = exp(%x)\n %c = cumsum(%e, 0)\n %r = mul(%c, "
+    "%y)\n return %r, %c\n}\n",
+    "graph(%x: f64[1, 1405], %y: i64[2101]) {\n %c = cumsum(%x, 1)\n %d = cumsum(%y, 0)\n return "
+    "%c, %d\n}\n",
+    "graph(%x: f32[4003], %y: f32[2000], %g: f32[4003]) {\n %p = constant_pad_nd(%y, [3, 2000], "
+    "1)\n"
+    " %a = mul(%x, %p)\n %c = cumsum(%a, 0)\n %f = flip(%g, [0])\n %h = cumsum(%f, 0)\n %k = "
+    "flip(%h, [0])\n return %c, %k\n}\n",
+};
+
 void cases_move(struct arena *a, case_vec *out) {
     for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++)
         vec_push(a, out, ((struct case_graph){.text = graphs[i], .every = 1, .eager = i % 4 == 0}));
@@ -421,6 +468,8 @@ void cases_move(struct arena *a, case_vec *out) {
                      .text = turned[i][0], .every = CASES_DEFAULT, .config = turned[i][1]}));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         vec_push(a, out, ((struct case_graph){.text = rows[i], .every = 1}));
+    for (size_t i = 0; i < sizeof short_rows / sizeof *short_rows; i++)
+        vec_push(a, out, ((struct case_graph){.text = short_rows[i], .every = 1}));
     for (size_t i = 0; i < sizeof below / sizeof *below; i++)
         vec_push(a, out, ((struct case_graph){.text = below[i], .every = 16, .tiny = true}));
 }

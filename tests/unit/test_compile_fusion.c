@@ -186,6 +186,34 @@ static void test_stored_across(void **state) {
     arena_free(a);
 }
 
+/* So has what is read across the rows that it is reduced or scanned along; of few elements not. */
+static void test_read_across(void **state) {
+    static const char soft[] = "graph(%%x: bf16[%d, 8, %d, %d, 36]) {\n"
+                               " %%p = permute(%%x, [2, 4, 0, 3, 1])\n %%c = contiguous(%%p)\n"
+                               " %%y = softmax(%%c, 4)\n return %%y\n}\n",
+                      scan[] = "graph(%x: bf16[496, 8, 8192], %y: bf16[8192, 496, 8]) {\n"
+                               " %p = permute(%x, [2, 0, 1])\n %a = add(%p, %y)\n"
+                               " %m = mul(%a, %a)\n %c = cumsum(%m, 2)\n return %c\n}\n";
+    struct arena *a = arena_new();
+    assert_int_equal(lower(a, arena_printf(a, soft, 16, 56, 256))->n_kernels, 2);
+    assert_int_equal(lower(a, arena_printf(a, soft, 2, 1, 64))->n_kernels, 1);
+    const struct ws_program *p = lower(a, scan);
+    assert_int_equal(p->n_kernels, 2);
+    assert_int_equal(p->kernels[0].n_writes, 1);
+    arena_free(a);
+}
+
+/* Of two copies one is in the order that both are read in, and has a kernel of its own. */
+static void test_stored_both_ways(void **state) {
+    static const char copies[] = "graph(%%x: f32[%d, 1024, 133]) {\n %%s = slice(%%x, 2, 2, 130)\n"
+                                 " %%t = permute(%%s, [1, 2, 0])\n %%y = contiguous(%%t)\n"
+                                 " %%z = mul(%%s, 2)\n return %%y, %%z\n}\n";
+    struct arena *a = arena_new();
+    assert_int_equal(lower(a, arena_printf(a, copies, 1024))->n_kernels, 2);
+    assert_int_equal(lower(a, arena_printf(a, copies, 4))->n_kernels, 1);
+    arena_free(a);
+}
+
 /* n sums over what indices find in tables of their own, then `rest`. */
 static const char *bags(struct arena *a, int n, int rows, const char *rest) {
     struct buf b = buf_new(a);
@@ -625,6 +653,8 @@ int main(void) {
         cmocka_unit_test(test_pitch),
         cmocka_unit_test(test_norms_apart),
         cmocka_unit_test(test_stored_across),
+        cmocka_unit_test(test_read_across),
+        cmocka_unit_test(test_stored_both_ways),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

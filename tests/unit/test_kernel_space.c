@@ -1288,8 +1288,55 @@ static void test_scanned_rows(void **state) {
                 &limits);
 }
 
+/* What first guesses have to have: tiles in shared memory of what is transposed to short rows,
+ * where a reshape takes an axis apart, too, and vectors of rows that none divides; rows that a
+ * thread scans several of, and vectors of one that none divides; lists of what lands on a slice;
+ * and, of what is the same along rows, as many threads as there is room for. */
+static void test_guesses(void **state) {
+    static const struct {
+        const char *text;
+        enum knob knob;
+        int least;
+    } cases[] = {
+        {"graph(%x: bf16[4, 4, 168, 1568, 16]) {\n %p = permute(%x, [3, 4, 0, 2, 1])\n"
+         " %c = contiguous(%p)\n %v = view(%c, [1568, 64, 168, 4])\n %y = mul(%v, 0.5)\n"
+         " return %y\n}\n",
+         KNOB_turn, 1},
+        {"graph(%x: bf16[16, 8, 56, 256, 36]) {\n %p = permute(%x, [2, 4, 0, 3, 1])\n"
+         " %y = contiguous(%p)\n return %y\n}\n",
+         KNOB_turn, 1},
+        {"graph(%x: bf16[271557, 64]) {\n %p = permute(%x, [1, 0])\n %y = mul(%p, 2)\n return "
+         "%y\n}\n",
+         KNOB_turn, 1},
+        {"graph(%x: bf16[271557, 64]) {\n %p = permute(%x, [1, 0])\n %y = mul(%p, 2)\n return "
+         "%y\n}\n",
+         KNOB_vec, 4},
+        {"graph(%x: bf16[618496, 12]) {\n %y = cumsum(%x, 1)\n return %y\n}\n", KNOB_rows, 2},
+        {"graph(%x: f16[24361319]) {\n %y = cumsum(%x, 0)\n return %y\n}\n", KNOB_vec, 4},
+        {"graph(%x: f16[1634126], %i: i64[1634126], %s: f16[1634126]) {\n"
+         " %a = index_add(%x, 0, %i, %s)\n %b = slice(%a, 0, 222894, 1570242, 1)\n"
+         " %y = mul(%b, 2)\n return %y\n}\n",
+         KNOB_hits, 1},
+        {"graph(%x: f32[32768]) {\n %f = flip(%x, [0])\n %s = add(%x, %f)\n"
+         " %u = unsqueeze(%s, 1)\n %y = expand(%u, [32768, 256])\n %z = contiguous(%y)\n"
+         " return %z\n}\n",
+         KNOB_warps, 8},
+    };
+    const struct device_limits gpu = test_gpu("sm_90a");
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        const struct schedule *s = must_schedule(a, cases[i].text, "", &gpu, false);
+        struct config c = default_of(s, s->groups.n - 1, &gpu, a);
+        if (c.knob[cases[i].knob] < cases[i].least)
+            fail_msg("%s: %s", cases[i].text, config_str(a, &c));
+        arena_free(a);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_guesses),
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_huge),
         cmocka_unit_test(test_wide_index),

@@ -352,6 +352,28 @@ template <typename T, int N, int HINTS = 0> K_DEVICE k_pack<T, N> k_load_if(bool
     if (c) k_load_words<k_pack<T, N>::BYTES, HINTS>(p.w, at);
     return p;
 }
+/* The first n of them, or all; for others zeros, and they are not read. */
+template <typename T, int N, int HINTS = 0, typename I> K_DEVICE k_pack<T, N> k_load_some(const T *at, I n) {
+    enum { BITS = 8 * (int)sizeof(T), EACH = BITS < 32 ? 32 / BITS : 1, WORDS = k_pack<T, 1>::WORDS };
+    k_pack<T, N> p = k_load_if<T, N, HINTS>(n >= N, at);
+    if (n >= N) return p;
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        const k_pack<T, 1> q = k_load_if<T, 1>(i < n, at + i);
+#pragma unroll
+        for (int j = 0; j < WORDS; j++) p.w[i * WORDS / EACH + j] |= q.w[j] << (EACH > 1 ? i % EACH * BITS : 0);
+    }
+    return p;
+}
+template <typename T, int N, int STREAM, typename I> K_DEVICE void k_store_some(T *at, const k_pack<T, N> &p, I n) {
+    if (n >= N) {
+        k_store<T, N, STREAM>(at, p);
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        if (i < n) k_store<T, 1, STREAM>(at + i, k_pick(p, i));
+}
 /* One element. */
 template <typename T> K_DEVICE typename k_math<T>::type k_load1_if(bool c, const T *at) {
     return k_get(k_load_if<T, 1>(c, at), 0);
