@@ -47,6 +47,16 @@ static double sort_us(const struct kernel *k) {
            passes * (steps + nr * BYTES / (device_gbps(d) * 1e3 * 0.5));
 }
 
+/* The same, and where each row's begin: few sources are counted or listed in one launch. */
+double cost_sort(const struct kernel *k, const struct layout *y) {
+    const double COUNT_US = 3, COUNTED = 3e-7, BEGINS_US = 3;
+    const double LISTS_US = 4, LISTED = 4e-4; /* not measured yet */
+    double nr = (double)kernel_size(k, AXIS_R);
+    return layout_counts_sort(k, y)  ? COUNT_US + COUNTED * nr * nr
+           : layout_lists_sort(k, y) ? LISTS_US + LISTED * nr
+                                     : sort_us(k) + BEGINS_US;
+}
+
 /* Sources that are listed by where they land (hits.c): every block looks at all indices, which come
  * from L2 but for the first time, in steps that wait for memory and for each other; then it takes
  * up what it has found, `ur` at a time. OFF is by how much an H200 was slower than that: index_add
@@ -84,7 +94,7 @@ static double hits_cost(const struct kernel *k, const struct layout *y) {
     double alone = ceil(listed / (y->threads * y->hits)) * STEP_US + ceil(hits / y->ur) * BATCH_US +
                    0.2 * y->held;
     double us = hypot(memory, OFF * hypot(busy, hypot(again, waves * alone)));
-    return us + cost_finish_us(k, y) + 1 + (y->sorted ? sort_us(k) : 0);
+    return us + cost_finish_us(k, y) + 1 + (layout_sorts(k, y) ? sort_us(k) : 0);
 }
 
 /* Loads of what a source brings to all spans, beside where it lands: each lies somewhere. */
@@ -110,8 +120,7 @@ static double run_sectors(const struct kernel *k) {
  * 216 us by 151000 blocks, 126 by half as many, 81 and 65. */
 static double own_cost(const struct kernel *k, const struct layout *y) {
     const double HEAD = 25, ROW = 6, STEP = 6, EACH = 2, LOAD = 2, WAIT_US = 0.45, L2_FASTER = 1.3;
-    const double COUNT_US = 3, COUNTED = 3e-7, BEGINS_US = 3, BEGIN_US = 1.3e-3, L1 = 180e3;
-    const double LISTS_US = 4, LISTED = 4e-4; /* not measured yet */
+    const double BEGIN_US = 1.3e-3, L1 = 180e3;
     const struct device_limits *d = k->limits;
     double rows = (double)ex_hint(k->ex, k->landing->rows), nr = (double)kernel_size(k, AXIS_R),
            inner = fmax(1, (double)ex_hint(k->ex, k->landing->inner)), each = nr / fmax(rows, 1),
@@ -143,9 +152,7 @@ static double own_cost(const struct kernel *k, const struct layout *y) {
     double memory = cost_traffic(k, y, 1) / (gbps * 1e3 * 0.85) + scattered;
     double none = exp(-near * each); /* warps to which nothing lands */
     double alone = waves * WAIT_US * (1 + (1 - none) * (1 + steps * (1 + loads)));
-    double sort = layout_counts_sort(k, y)  ? COUNT_US + COUNTED * nr * nr
-                  : layout_lists_sort(k, y) ? LISTS_US + LISTED * nr
-                                            : sort_us(k) + BEGINS_US;
+    double sort = layout_sorts(k, y) ? cost_sort(k, y) : 0;
     double us = hypot(hypot(memory, busy + lines), hypot(again, alone));
     return hypot(us, blocks * BEGIN_US) + cost_finish_us(k, y) + 1 + sort;
 }

@@ -239,6 +239,10 @@ int64_t layout_sort_begin(const struct kernel *k, const struct layout *y) {
     return (y->turns ? 2 : 4) * layout_sort_array(k) + 4 * digits * (layout_sort_blocks(k) + 1);
 }
 
+bool layout_sorts(const struct kernel *k, const struct layout *y) {
+    return y->sorted && (y->turns || !k->lists || k->kind == KERNEL_SORT);
+}
+
 int64_t layout_sort_bytes(const struct kernel *k, const struct layout *y) {
     int64_t begins = y->own     ? ex_hint(k->ex, k->landing->rows) + 1
                      : y->turns ? layout_buckets(k, y) + 1

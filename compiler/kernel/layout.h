@@ -271,6 +271,9 @@ enum { MOST_BUCKETS = 4096 };
 int64_t layout_buckets(const struct kernel *k, const struct layout *y);
 int64_t layout_sort_begin(const struct kernel *k, const struct layout *y);
 int64_t layout_sort_bytes(const struct kernel *k, const struct layout *y);
+/* Are there launches before, that sort? Not where a kernel before has, but for turns, which sort by
+ * blocks. */
+bool layout_sorts(const struct kernel *k, const struct layout *y);
 /* Turns: the one number by which what a source brings stands on the source, of f32: the launches
  * before bring it along, and nobody has to look the source up. NO_VALUE: there is no such one. */
 value_id layout_carried(const struct kernel *k, const struct layout *y);
