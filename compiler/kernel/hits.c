@@ -144,7 +144,7 @@ static void guard_loads(struct kernel *k, const struct landing *l) {
 
 void find_landing(struct kernel *k) {
     struct landing l;
-    if (k->unrolled || !may_skip_columns(k)) return;
+    if (!may_skip_columns(k)) return;
     for (value_id v = 0; v < k->values.n && !k->landing; v++) {
         if (!is_landing(k, v, &l) || !none_counts(k, v, false)) continue;
         struct landing *own = NEW(k->arena, struct landing);

@@ -1,4 +1,4 @@
-/* sorted.c: kernels that sort sources by the rows that they land on, for all that add them up there:
+/* sorted.c: kernels that sort sources by the rows that they land on, for all that add them up:
  *
  *     kernel reduce                            nest sort, of what `target` is made of alone
  *       v0 = load p0[r + 262144]                 v0 = load b1[1, i0]
@@ -35,7 +35,6 @@ static bool split_offset(struct copying *c, const struct meta *m, ex offset, str
 
 static bool copy_value(struct copying *c, value_id v) {
     const struct value_node *x = &c->k->values.at[v];
-    const struct exprs *e = c->k->ex;
     struct inst i = {.kind = x->kind,
                      .op = x->op,
                      .dtype = x->dtype,
@@ -56,7 +55,6 @@ static bool copy_value(struct copying *c, value_id v) {
             !split_offset(c, &c->k->schedule->loops->buffers.at[x->buffer].meta, at, &i))
             return false;
     }
-    (void)e;
     c->now[v] = c->to->insts.n;
     vec_push(c->arena, &c->to->insts, i);
     return true;

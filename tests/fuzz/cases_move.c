@@ -347,6 +347,15 @@ static const char *const shared[][2] = {
      " %g = index(%e, [%j], [0])\n %u = unsqueeze(%g, 1)\n %m = mul(%t, %u)\n"
      " %a = index_add(%x, 0, %j, %m)\n return %e, %a\n}\n",
      "x=256 r=4 warps=1 vec=1 rows=8 hits=4 sort=1"},
+    /* what lands is a piece of what is stored */
+    {"graph(%h: f32[500, 8], %i: i64[9000], %s: f32[9000, 8]) {\n"
+     " %k = mul(%i, 37)\n %j = remainder(%k, 500)\n %z = zeros([500, 8], f32)\n"
+     " %a = index_add(%z, 0, %j, %s)\n %c = cat([%h, %a], 1)\n return %c\n}\n",
+     "x=128 r=2 warps=1 vec=4 hits=1 sort=2"},
+    {"graph(%h: f32[500, 8], %i: i64[9000], %s: f32[9000, 8]) {\n"
+     " %k = mul(%i, 37)\n %j = remainder(%k, 500)\n %z = zeros([500, 8], f32)\n"
+     " %a = index_add(%z, 0, %j, %s)\n %c = cat([%h, %a], 1)\n %r = relu(%c)\n return %r\n}\n",
+     "x=256 r=4 warps=1 vec=2 rows=4 hits=4 sort=1"},
 };
 
 /* The same in turns: many sources of few rows, which take more additions than one chain; rows and
