@@ -18,6 +18,11 @@
  *
  *     kernel_x_lists    all keys; own sources in order; then row by row
  *
+ * of more, blocks of rows have a pass first, and then each its own rows:
+ *
+ *     kernel_x_count, kernel_x_scan, kernel_x_move       pairs of a key and a source, by buckets
+ *     kernel_x_lists                                     by row, and where each row's begin
+ *
  * With sort=3 one pass sorts by the block that has the row (cuda_turns.c), without a list of keys:
  *
  *     kernel_x_count, kernel_x_scan, kernel_x_move
@@ -81,12 +86,6 @@ static void put_keys(struct emitter *w) {
     close_brace(w);
 }
 
-/* Where the sorted sources and the list of where rows begin lie. */
-static int64_t order_at(const struct emitter *w) {
-    if (layout_counts_sort(w->k, w->y) || layout_lists_sort(w->k, w->y)) return 0;
-    return half_of(w, layout_sort_passes(w->k)) + layout_sort_array(w->k);
-}
-
 /* The argument that has both lists. */
 static uint32_t lists_argument(const struct emitter *w) {
     uint32_t i = 0;
@@ -110,8 +109,8 @@ void put_lists(struct emitter *w) {
 static void open_sorter(struct emitter *w, struct ws_launch *l, int64_t bytes) {
     l->smem = (int)bytes;
     add_arguments(w, l);
-    if (!sorts_alone(w)) add_array(l, order_at(w));
-    if (!sorts_alone(w)) add_array(l, layout_sort_begin(w->k, w->y));
+    if (!sorts_alone(w)) add_array(l, layout_order_begin(w->k, w->y));
+    if (!sorts_alone(w)) add_array(l, layout_rows_begin(w->k, w->y));
     put_parameters(w);
     buf_puts(&w->b, sorts_alone(w) ? ") {\n" : ", unsigned *order, unsigned *begin) {\n");
     w->indent++;
@@ -245,7 +244,7 @@ static void put_buckets(struct emitter *w) {
     enum { EACH = 16, WARPS = 8 };
     int64_t array = layout_sort_array(w->k), counts = 2 * array, blocks = layout_sort_blocks(w->k),
             digits = layout_buckets(w->k, w->y), totals = counts + 4 * digits * blocks;
-    int shift = bits_of(w->y->bx * w->y->held);
+    int shift = w->y->own ? layout_bucket_bits(w->k) : bits_of(w->y->bx * w->y->held);
     struct ws_launch *l = open_launch(w, "count", blocks, THREADS);
     l->smem = (int)(4 * digits);
     add_arguments(w, l);
@@ -287,12 +286,33 @@ static void put_buckets(struct emitter *w) {
     close_brace(w);
 }
 
+/* By row, what a pass has sorted by buckets. */
+static void put_bucket_lists(struct emitter *w) {
+    enum { WARPS = THREADS / 32 };
+    int bits = layout_bucket_bits(w->k);
+    struct ws_launch *l = open_launch(w, "lists", layout_buckets(w->k, w->y), THREADS);
+    l->smem = 4 * ((WARPS << bits) + WARPS + 1);
+    add_array(l, 0);
+    add_array(l, layout_sort_begin(w->k, w->y));
+    sorts_alone(w) ? add_lists(w, l) : add_array(l, layout_order_begin(w->k, w->y));
+    if (!sorts_alone(w)) add_array(l, layout_rows_begin(w->k, w->y));
+    buf_printf(&w->b, "unsigned long long *pairs, unsigned *buckets, unsigned *order%s) {\n",
+               sorts_alone(w) ? "" : ", unsigned *begin");
+    w->indent++;
+    line(w, "k_enter();");
+    if (sorts_alone(w))
+        line(w, "unsigned *const begin = order + %lld;", (long long)kernel_size(w->k, AXIS_R));
+    line(w, "k_bucket_lists<%d>(pairs, buckets, %lldu, order, begin);", bits,
+         (long long)ex_hint(w->k->ex, w->k->landing->rows));
+    close_brace(w);
+}
+
 static void put_begins(struct emitter *w) {
     int64_t rows = ex_hint(w->k->ex, w->k->landing->rows);
     struct ws_launch *l = open_launch(w, "begins", tile_count(rows + 1, THREADS), THREADS);
     add_array(l, half_of(w, layout_sort_passes(w->k)));
     long long first = sorts_alone(w) ? (long long)kernel_size(w->k, AXIS_R) : 0;
-    sorts_alone(w) ? add_lists(w, l) : add_array(l, layout_sort_begin(w->k, w->y));
+    sorts_alone(w) ? add_lists(w, l) : add_array(l, layout_rows_begin(w->k, w->y));
     buf_puts(&w->b, "unsigned *keys, unsigned *begin) {\n");
     buf_printf(&w->b,
                "    k_enter();\n    const unsigned row = blockIdx.x * %d + threadIdx.x;\n"
@@ -342,6 +362,8 @@ void emit_cuda_sort(struct emitter *w) {
         put_ranks(w);
     else if (layout_lists_sort(w->k, w->y))
         put_listing(w);
+    else if (layout_buckets_sort(w->k, w->y))
+        put_buckets(w), put_bucket_lists(w);
     else
         put_all_passes(w);
 }
@@ -354,8 +376,8 @@ void put_sort_parameters(struct emitter *w, struct ws_launch *l) {
         return;
     }
     if (w->y->own) {
-        add_array(l, layout_sort_begin(w->k, w->y));
-        add_array(l, order_at(w));
+        add_array(l, layout_rows_begin(w->k, w->y));
+        add_array(l, layout_order_begin(w->k, w->y));
         buf_puts(&w->b, ", unsigned *__restrict__ begin, unsigned *__restrict__ order");
         return;
     }
