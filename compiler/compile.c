@@ -161,6 +161,17 @@ static double group_us(struct schedule *s, uint32_t group, void *ctx) {
     return us_of(ctx, s, group, false);
 }
 
+/* How the sources of a group's kernel are sorted. */
+static bool sort_key(struct schedule *s, uint32_t group, struct nest *key, const char **text,
+                     void *ctx) {
+    struct compile *c = ctx;
+    struct arena *scratch = arena_within(c->arena);
+    const struct kernel *k = kernel_build(s, group, c->limits, scratch);
+    bool any = kernel_sort_key(k, c->arena, key, text);
+    arena_free(scratch);
+    return any;
+}
+
 /* What is fused by rule, all of it. */
 static bool is_by_rule(const struct compile *c) {
     return c->fusion == WS_FUSE || c->fusion == WS_PERSISTENT;
@@ -391,8 +402,9 @@ static bool fuse(struct compile *c) {
     }
     if (c->fusion != WS_EAGER) {
         schedule_recurrences(c->schedule);
-        bool products = is_by_rule(c) && c->limits->kind == DEVICE_CUDA;
-        if (products) schedule_persistent(c->schedule, group_us, persists, c);
+        bool gpu = c->limits->kind == DEVICE_CUDA;
+        if (gpu && is_by_rule(c)) schedule_persistent(c->schedule, group_us, persists, c);
+        if (gpu) schedule_sorts(c->schedule, sort_key, group_us, c);
         schedule_memory(c->schedule);
     }
     must_hold("schedule", schedule_verify(c->schedule));

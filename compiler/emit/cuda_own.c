@@ -74,6 +74,7 @@ static void put_range(struct emitter *w) {
 void put_own_hits(struct emitter *w) {
     const struct phase *f = &w->p->phases.at[0];
     put_place(w);
+    if (w->k->lists) put_lists(w);
     put_row_values(w, w->p->before.at, w->p->before.n);
     put_range(w);
     declare_accumulators(w, f);

@@ -493,7 +493,7 @@ static void put_block_position(struct emitter *w) {
 }
 
 void emit_cuda_rows(struct emitter *w) {
-    if (w->y->sorted) emit_cuda_sort(w);
+    if (layout_sorts(w->k, w->y)) emit_cuda_sort(w);
     struct ws_launch *l = open_kernel(w, w->k->entry, w->y->threads);
     l->grid[0] = w->p->grid;
     l->smem = w->y->smem;

@@ -151,12 +151,12 @@ void declare_squares(struct emitter *w, const struct phase *f);
 void put_squares(struct emitter *w, const struct phase *f);
 void settle_squares(struct emitter *w, const struct phase *f, int *smem, struct phase *rest);
 
-/* cuda_sort.c: launches that sort sources by where they land; what the kernel behind them has of
+/* cuda_sort.c: what the kernel behind launches that sort sources by where they land has of
  * that; its loop over what lands in its tiles, and as much of that as the list has room for, each
  * with its place: the text of that of `target`. */
-void emit_cuda_sort(struct emitter *w);
 void put_sort_parameters(struct emitter *w, struct ws_launch *l);
 void open_sorted(struct emitter *w);
+void put_lists(struct emitter *w); /* declares order and begin where a kernel before made them */
 void put_sorted_listing(struct emitter *w, const char *place);
 
 /* cuda_columns.c: sums of columns over the rows of a block. open_block_rows: before the first row;

@@ -18,9 +18,17 @@
  *
  *     kernel_x_lists    all keys; own sources in order; then row by row
  *
+ * of more, blocks of rows have a pass first, and then each its own rows:
+ *
+ *     kernel_x_count, kernel_x_scan, kernel_x_move       pairs of a key and a source, by buckets
+ *     kernel_x_lists                                     by row, and where each row's begin
+ *
  * With sort=3 one pass sorts by the block that has the row (cuda_turns.c), without a list of keys:
  *
  *     kernel_x_count, kernel_x_scan, kernel_x_move
+ *
+ * What sorts alone, for several kernels behind it (kernel/sorted.c), has the same launches; but
+ * both lists are an argument of it then, and of these, the sources first.
  *
  * A pass keeps the order of equal digits: so what lands on a row is added up in the order of the
  * sources, the same in every run. */
@@ -78,21 +86,35 @@ static void put_keys(struct emitter *w) {
     close_brace(w);
 }
 
-/* Where the sorted sources and the list of where rows begin lie. */
-static int64_t order_at(const struct emitter *w) {
-    if (layout_counts_sort(w->k, w->y) || layout_lists_sort(w->k, w->y)) return 0;
-    return half_of(w, layout_sort_passes(w->k)) + layout_sort_array(w->k);
+/* The argument that has both lists. */
+static uint32_t lists_argument(const struct emitter *w) {
+    uint32_t i = 0;
+    while (w->k->buffers.at[i] != w->k->lists - 1) i++;
+    return i;
+}
+
+static bool sorts_alone(const struct emitter *w) { return w->k->kind == KERNEL_SORT; }
+
+static void add_lists(struct emitter *w, struct ws_launch *l) {
+    l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_BUFFER, .buffer = (int)(w->k->lists - 1)};
+}
+
+void put_lists(struct emitter *w) {
+    const char *kind = sorts_alone(w) ? "" : "const ";
+    line(w, "%sunsigned *const order = (%sunsigned *)p%u, *const begin = order + %lld;", kind, kind,
+         lists_argument(w), (long long)kernel_size(w->k, AXIS_R));
 }
 
 /* Behind the name of a kernel that writes the whole list, with so many bytes of shared memory. */
 static void open_sorter(struct emitter *w, struct ws_launch *l, int64_t bytes) {
     l->smem = (int)bytes;
     add_arguments(w, l);
-    add_array(l, order_at(w));
-    add_array(l, layout_sort_begin(w->k, w->y));
+    if (!sorts_alone(w)) add_array(l, layout_order_begin(w->k, w->y));
+    if (!sorts_alone(w)) add_array(l, layout_rows_begin(w->k, w->y));
     put_parameters(w);
-    buf_puts(&w->b, ", unsigned *order, unsigned *begin) {\n");
+    buf_puts(&w->b, sorts_alone(w) ? ") {\n" : ", unsigned *order, unsigned *begin) {\n");
     w->indent++;
+    if (sorts_alone(w)) put_lists(w);
     line(w, "extern __shared__ __align__(16) unsigned char k_smem[];");
 }
 
@@ -117,7 +139,7 @@ static void put_ranks(struct emitter *w) {
 }
 
 /* Each block looks at the keys of all sources, and lists those of its own rows. */
-static void put_lists(struct emitter *w) {
+static void put_listing(struct emitter *w) {
     enum { LIST_THREADS = 1024 };
     int64_t nr = kernel_size(w->k, AXIS_R), each = tile_count(nr, LIST_THREADS),
             own_rows = layout_list_rows(w->k);
@@ -222,7 +244,7 @@ static void put_buckets(struct emitter *w) {
     enum { EACH = 16, WARPS = 8 };
     int64_t array = layout_sort_array(w->k), counts = 2 * array, blocks = layout_sort_blocks(w->k),
             digits = layout_buckets(w->k, w->y), totals = counts + 4 * digits * blocks;
-    int shift = bits_of(w->y->bx * w->y->held);
+    int shift = w->y->own ? layout_bucket_bits(w->k) : bits_of(w->y->bx * w->y->held);
     struct ws_launch *l = open_launch(w, "count", blocks, THREADS);
     l->smem = (int)(4 * digits);
     add_arguments(w, l);
@@ -264,16 +286,38 @@ static void put_buckets(struct emitter *w) {
     close_brace(w);
 }
 
+/* By row, what a pass has sorted by buckets. */
+static void put_bucket_lists(struct emitter *w) {
+    enum { WARPS = THREADS / 32 };
+    int bits = layout_bucket_bits(w->k);
+    struct ws_launch *l = open_launch(w, "lists", layout_buckets(w->k, w->y), THREADS);
+    l->smem = 4 * ((WARPS << bits) + WARPS + 1);
+    add_array(l, 0);
+    add_array(l, layout_sort_begin(w->k, w->y));
+    sorts_alone(w) ? add_lists(w, l) : add_array(l, layout_order_begin(w->k, w->y));
+    if (!sorts_alone(w)) add_array(l, layout_rows_begin(w->k, w->y));
+    buf_printf(&w->b, "unsigned long long *pairs, unsigned *buckets, unsigned *order%s) {\n",
+               sorts_alone(w) ? "" : ", unsigned *begin");
+    w->indent++;
+    line(w, "k_enter();");
+    if (sorts_alone(w))
+        line(w, "unsigned *const begin = order + %lld;", (long long)kernel_size(w->k, AXIS_R));
+    line(w, "k_bucket_lists<%d>(pairs, buckets, %lldu, order, begin);", bits,
+         (long long)ex_hint(w->k->ex, w->k->landing->rows));
+    close_brace(w);
+}
+
 static void put_begins(struct emitter *w) {
     int64_t rows = ex_hint(w->k->ex, w->k->landing->rows);
     struct ws_launch *l = open_launch(w, "begins", tile_count(rows + 1, THREADS), THREADS);
     add_array(l, half_of(w, layout_sort_passes(w->k)));
-    add_array(l, layout_sort_begin(w->k, w->y));
+    long long first = sorts_alone(w) ? (long long)kernel_size(w->k, AXIS_R) : 0;
+    sorts_alone(w) ? add_lists(w, l) : add_array(l, layout_rows_begin(w->k, w->y));
     buf_puts(&w->b, "unsigned *keys, unsigned *begin) {\n");
     buf_printf(&w->b,
                "    k_enter();\n    const unsigned row = blockIdx.x * %d + threadIdx.x;\n"
-               "    if (row <= %lld) begin[row] = k_sort_bound(keys, %lldu, row);\n}\n",
-               THREADS, (long long)rows, (long long)kernel_size(w->k, AXIS_R));
+               "    if (row <= %lld) begin[%lld + row] = k_sort_bound(keys, %lldu, row);\n}\n",
+               THREADS, (long long)rows, first, (long long)kernel_size(w->k, AXIS_R));
 }
 
 static void put_pass(struct emitter *w, int pass) {
@@ -293,7 +337,9 @@ static void put_pass(struct emitter *w, int pass) {
     for (int from = 0; from < 2; from++) add_array(l, keys + from * array);
     add_array(l, counts);
     add_array(l, totals);
-    for (int to = 0; to < 2; to++) add_array(l, half_of(w, pass + 1) + to * array);
+    bool last = sorts_alone(w) && pass + 1 == layout_sort_passes(w->k);
+    add_array(l, half_of(w, pass + 1));
+    last ? add_lists(w, l) : add_array(l, half_of(w, pass + 1) + array);
     buf_puts(&w->b, "unsigned *keys, unsigned *order, unsigned *counts, "
                     "unsigned *totals, unsigned *keys_to, unsigned *order_to) {\n");
     buf_printf(
@@ -315,7 +361,9 @@ void emit_cuda_sort(struct emitter *w) {
     else if (layout_counts_sort(w->k, w->y))
         put_ranks(w);
     else if (layout_lists_sort(w->k, w->y))
-        put_lists(w);
+        put_listing(w);
+    else if (layout_buckets_sort(w->k, w->y))
+        put_buckets(w), put_bucket_lists(w);
     else
         put_all_passes(w);
 }
@@ -328,8 +376,8 @@ void put_sort_parameters(struct emitter *w, struct ws_launch *l) {
         return;
     }
     if (w->y->own) {
-        add_array(l, layout_sort_begin(w->k, w->y));
-        add_array(l, order_at(w));
+        add_array(l, layout_rows_begin(w->k, w->y));
+        add_array(l, layout_order_begin(w->k, w->y));
         buf_puts(&w->b, ", unsigned *__restrict__ begin, unsigned *__restrict__ order");
         return;
     }
@@ -340,6 +388,12 @@ void put_sort_parameters(struct emitter *w, struct ws_launch *l) {
 }
 
 void open_sorted(struct emitter *w) {
+    if (w->k->lists) {
+        put_lists(w);
+        line(w, "const k_idx to = (k_idx)begin[hi + 1];");
+        open_brace(w, "for (k_idx from = (k_idx)begin[lo]; from < to;)");
+        return;
+    }
     line(w, "const k_idx to = k_sort_bound(keys, nr, hi + 1);");
     open_brace(w, "for (k_idx from = k_sort_bound(keys, nr, lo); from < to;)");
 }
@@ -349,7 +403,13 @@ void put_sorted_listing(struct emitter *w, const char *place) {
     line(w, "const int n_hits = (int)k_clamp(to - from, (k_idx)%d);", layout_listed(y));
     line(w, "__syncthreads(); /* what was listed has been taken up */");
     open_brace(w, "for (int i = tid; i < n_hits; i += %d)", y->threads);
-    line(w, "const k_idx target = (k_idx)keys[from + i];");
+    if (w->k->lists) {
+        line(w, "const k_idx r = (k_idx)order[from + i];");
+        const char *counts, *landed = put_target(w, &counts);
+        line(w, "const k_idx target = (k_idx)%s;", landed);
+    } else {
+        line(w, "const k_idx target = (k_idx)keys[from + i];");
+    }
     line(w, "(void)target;");
     line(w, "hits[i] = (k_idx)order[from + i];");
     line(w, "places[i] = %s;", place);

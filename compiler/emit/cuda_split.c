@@ -98,7 +98,7 @@ void add_tickets(struct emitter *w, struct ws_launch *l) {
 void put_partial_parameters(struct emitter *w, struct ws_launch *l) {
     if (w->k->columns) put_column_parameters(w, l);
     if (w->y->look_back) put_look_back_parameters(w, l);
-    if (w->y->sorted) put_sort_parameters(w, l);
+    if (layout_sorts(w->k, w->y)) put_sort_parameters(w, l);
     if (w->y->split == 1) return;
     const struct phase *f = &w->p->phases.at[0];
     int64_t offset = 0;

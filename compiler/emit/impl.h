@@ -125,6 +125,7 @@ void emit_cuda_chained(struct emitter *w);
 void emit_cuda_matmul(struct emitter *w);
 void emit_cuda_persistent(struct emitter *w);
 void emit_cuda_recurrence(struct emitter *w);
+void emit_cuda_sort(struct emitter *w); /* cuda_sort.c: the launches that sort sources */
 void emit_c_rows(struct emitter *w);
 void emit_c_recurrence(struct emitter *w);
 void emit_c_matmul(struct emitter *w);

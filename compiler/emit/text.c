@@ -643,6 +643,8 @@ bool emit_source(const struct block *p, struct arena *a, struct ws_source *out, 
         emit_cuda_persistent(&w);
     else if (p->layout.recurrent)
         (w.cuda ? emit_cuda_recurrence : emit_c_recurrence)(&w);
+    else if (p->kernel->kind == KERNEL_SORT)
+        emit_cuda_sort(&w);
     else if (w.cuda)
         (p->layout.product ? emit_cuda_mma : dot ? emit_cuda_matmul : emit_cuda_rows)(&w);
     else

@@ -420,6 +420,14 @@ static node_id places_in_all(struct build *b, node_id index, const struct meta *
     return as_vector(b, call(b, OP_WHERE, arg_node(lands), arg_node(place), arg_int(b->g, -1)));
 }
 
+/* Has each row of sources along dim one place, as index.view(-1, 1).expand_as(src) says it? */
+static bool is_of_rows(const struct build *b, node_id index, int dim) {
+    const struct meta *m = meta_of(b, index);
+    for (int k = 0; k < m->rank; k++)
+        if (k != dim && m->size[k] != number(b, 1) && m->stride[k] != number(b, 0)) return false;
+    return true;
+}
+
 /* Pairs of a source and a position along dim are too many to compare, and so are each position's.
  * An index of its own for each column, unlike one for whole rows, is nothing by which a kernel
  * could list sources (kernel/hits.c): one of all elements is. */
@@ -429,7 +437,7 @@ static bool has_many_pairs(const struct build *b, node_id index, const struct me
     double all = (double)ex_hint(p, meta_numel(b->g->ex, meta_of(b, index)));
     int64_t each = ex_hint(p, meta_of(b, index)->size[dim]), rows = ex_hint(p, m->size[dim]);
     bool columns = meta_numel(b->g->ex, m) != m->size[dim];
-    return columns && each >= OF_ONE && all * (double)rows > MANY;
+    return columns && each >= OF_ONE && all * (double)rows > MANY && !is_of_rows(b, index, dim);
 }
 
 /* self + sum over j of (place[j] == i ? src[j] : 0), for all elements i. */

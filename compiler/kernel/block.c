@@ -300,6 +300,10 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
         p->grid = y->recurrent->blocks;
         return p;
     }
+    if (k->kind == KERNEL_SORT) {
+        p->workspace = (size_t)layout_sort_bytes(k, y);
+        return p;
+    }
     if (k->kind == KERNEL_CHAINED) {
         build_chained(p);
         p->grid = kernel_size(k, AXIS_Z) * tile_count(kernel_size(k, AXIS_M), y->bx) * y->split;
@@ -353,7 +357,7 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
                                  (size_t)layout_flag_bytes(y);
     }
     if (k->columns) build_finish(p);
-    if (y->sorted) p->workspace += (size_t)layout_sort_bytes(k, y);
+    if (layout_sorts(k, y)) p->workspace += (size_t)layout_sort_bytes(k, y);
     if (y->blocks) p->grid = (int64_t)y->blocks * y->cluster;
     for (uint32_t v = 0; v < k->values.n; v++)
         if (goes_across(&k->values.at[v]) ||

@@ -622,6 +622,10 @@ static void find_arguments(struct kernel *k) {
         vec_push(k->arena, &k->buffers, v->buffer);
         k->bytes_read += kernel_bytes_of(k, v->buffer);
     }
+    if (k->lists && k->kind != KERNEL_SORT) {
+        vec_push(k->arena, &k->buffers, k->lists - 1);
+        k->bytes_read += (double)buffer_bytes(l, k->lists - 1);
+    }
     for (uint32_t i = 0; i < k->stores.n; i++) {
         buffer_id b = k->stores.at[i].buffer;
         if (listed(k, b)) continue; /* another arm */
@@ -895,6 +899,7 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
     if (w.captured) k->kind = KERNEL_MATMUL;
     k->of_vector = w.g->matmul && k->kind == KERNEL_REDUCE;
     find_landing(k);
+    find_lists(&w);
     k->whole_rows = scan_wants_rows(k);
     if (k->kind == KERNEL_MATMUL) {
         k->a_fixed = is_fixed(k, k->dot_a);

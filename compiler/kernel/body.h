@@ -14,7 +14,8 @@ enum kernel_kind {
     KERNEL_MATMUL,
     KERNEL_CHAINED,
     KERNEL_PERSISTENT, /* all steps of a loop: see persistent.h */
-    KERNEL_RECURRENCE  /* and of one whose elements go their own way: see recurrence.h */
+    KERNEL_RECURRENCE, /* and of one whose elements go their own way: see recurrence.h */
+    KERNEL_SORT        /* of sources by the rows that they land on: see sorted.c */
 };
 enum axis { AXIS_X, AXIS_R, AXIS_Z, AXIS_M, AXIS_N, AXIS_C, AXIS_COUNT };
 enum {
@@ -159,7 +160,10 @@ struct kernel {
                         reduction: a tile is a whole row */
     const struct steps *steps;         /* PERSISTENT; of a RECURRENCE their number alone */
     const struct recurrent *recurrent; /* RECURRENCE */
-    const struct landing *landing;     /* NULL: terms count wherever they are */
+    const struct landing *landing;     /* NULL: terms count wherever they are; SORT: of which
+                                          `equal` is none */
+    buffer_id lists; /* one more than the argument in which a kernel before has left where sources
+                        land, or, of a SORT, this one does; 0: there is none */
     struct mirror mirror;
     bool below;      /* a thread has windows one below the other (taps.c) */
     bool unrolled;   /* taps or arms (taps.c, arms.c): several loads and stores a point are of one

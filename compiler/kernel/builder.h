@@ -133,6 +133,8 @@ void find_mirror(struct kernel *k);
 /* hits.c. Needs: masks and levels, which it keeps. Loads that count only where a source lands are
  * guarded. */
 void find_landing(struct kernel *k);
+/* sorted.c: who sorts the kernel's sources, or that it is the kernel that does. */
+void find_lists(struct builder *w);
 
 /* one_hot.c. Needs: indices in the group's own axes, no masks or levels. Keeps what the stores
  * mean; breaks value ids. */

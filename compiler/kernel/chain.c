@@ -228,6 +228,7 @@ int64_t layout_chain(const struct kernel *k, const struct config *c, const struc
     bool gpu = k->limits->kind == DEVICE_CUDA;
     if (k->kind == KERNEL_PERSISTENT) return persistent_chain(k, y->persistent);
     if (k->kind == KERNEL_RECURRENCE) return y->recurrent->own; /* lanes are added up by twos */
+    if (k->kind == KERNEL_SORT) return 0;
     struct folds of[] = {layout_row_folds(k, y), layout_column_folds(k, y), never(0), never(0)};
     int64_t longest = scan_chain(k, y);
     if (k->kind == KERNEL_CHAINED) return y->br / 4; /* of a tile; these are folded in */

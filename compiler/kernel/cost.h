@@ -16,6 +16,7 @@ enum {
 double cost_on_cpu(const struct kernel *k, const struct layout *y);
 double cost_on_gpu(const struct kernel *k, const struct layout *y);
 /* Of a GPU's sums whose sources land where an index says. */
+double cost_sort(const struct kernel *k, const struct layout *y);
 double cost_scattered(const struct kernel *k, const struct layout *y);
 /* Of a GPU's products: of multiply-adds, on the matrix units, and one behind another. */
 double cost_by_threads(const struct kernel *k, const struct layout *y);

@@ -909,6 +909,7 @@ double cost_on_gpu(const struct kernel *k, const struct layout *y) {
     if (y->chained) return cost_chained(k, y);
     if (y->product) return cost_on_units(k, y);
     if (k->kind == KERNEL_MATMUL) return cost_by_threads(k, y);
+    if (k->kind == KERNEL_SORT) return cost_sort(k, y);
     if (y->hits) return cost_scattered(k, y);
     return (y->blocks ? blocks_cost : tiles_cost)(k, y);
 }

@@ -47,6 +47,41 @@ static double sort_us(const struct kernel *k) {
            passes * (steps + nr * BYTES / (device_gbps(d) * 1e3 * 0.5));
 }
 
+/* Launches that sort by blocks of rows: each goes along its sources in steps that wait. */
+static double buckets_us(const struct kernel *k, const struct layout *y) {
+    const double LAUNCH_US = 2.5, STEP = 4096, STEP_US = 1, EACH_BUCKET = 2.5e-3, SCATTERED = 0.5;
+    const struct device_limits *d = k->limits;
+    double nr = (double)kernel_size(k, AXIS_R), buckets = (double)layout_buckets(k, y),
+           sorts = (double)layout_sort_blocks(k),
+           room = floor(d->smem_unit / (36 * buckets + SMEM_RESERVED)),
+           waves = ceil(sorts / (fmax(1, fmin(room, 8)) * d->units)),
+           steps = ceil(nr / sorts / STEP) * waves;
+    return 3 * LAUNCH_US + 2 * steps * (STEP_US + EACH_BUCKET * buckets) +
+           nr * (8 + 8 + 16) / (device_gbps(d) * 1e3 * SCATTERED);
+}
+
+/* And that sort each of these by row: warps have a part each, and go along it twice. Not measured
+ * yet. */
+static double bucket_lists_us(const struct kernel *k, const struct layout *y) {
+    const double LAUNCH_US = 2.5, FIRST_US = 1.5, STEP = 1024, STEP_US = 1, BLOCKS = 4;
+    const struct device_limits *d = k->limits;
+    double nr = (double)kernel_size(k, AXIS_R), buckets = (double)layout_buckets(k, y),
+           waves = ceil(buckets / (BLOCKS * d->units)), steps = ceil(nr / buckets / STEP);
+    return LAUNCH_US + waves * (FIRST_US + steps * STEP_US) +
+           nr * (16 + 4) / (device_gbps(d) * 1e3 * 0.5);
+}
+
+/* The same, and where each row's begin: few sources are counted or listed in one launch. */
+double cost_sort(const struct kernel *k, const struct layout *y) {
+    const double COUNT_US = 3, COUNTED = 3e-7, BEGINS_US = 3;
+    const double LISTS_US = 4, LISTED = 4e-4; /* not measured yet */
+    double nr = (double)kernel_size(k, AXIS_R);
+    return layout_counts_sort(k, y)    ? COUNT_US + COUNTED * nr * nr
+           : layout_lists_sort(k, y)   ? LISTS_US + LISTED * nr
+           : layout_buckets_sort(k, y) ? buckets_us(k, y) + bucket_lists_us(k, y)
+                                       : sort_us(k) + BEGINS_US;
+}
+
 /* Sources that are listed by where they land (hits.c): every block looks at all indices, which come
  * from L2 but for the first time, in steps that wait for memory and for each other; then it takes
  * up what it has found, `ur` at a time. OFF is by how much an H200 was slower than that: index_add
@@ -84,7 +119,7 @@ static double hits_cost(const struct kernel *k, const struct layout *y) {
     double alone = ceil(listed / (y->threads * y->hits)) * STEP_US + ceil(hits / y->ur) * BATCH_US +
                    0.2 * y->held;
     double us = hypot(memory, OFF * hypot(busy, hypot(again, waves * alone)));
-    return us + cost_finish_us(k, y) + 1 + (y->sorted ? sort_us(k) : 0);
+    return us + cost_finish_us(k, y) + 1 + (layout_sorts(k, y) ? sort_us(k) : 0);
 }
 
 /* Loads of what a source brings to all spans, beside where it lands: each lies somewhere. */
@@ -110,8 +145,7 @@ static double run_sectors(const struct kernel *k) {
  * 216 us by 151000 blocks, 126 by half as many, 81 and 65. */
 static double own_cost(const struct kernel *k, const struct layout *y) {
     const double HEAD = 25, ROW = 6, STEP = 6, EACH = 2, LOAD = 2, WAIT_US = 0.45, L2_FASTER = 1.3;
-    const double COUNT_US = 3, COUNTED = 3e-7, BEGINS_US = 3, BEGIN_US = 1.3e-3, L1 = 180e3;
-    const double LISTS_US = 4, LISTED = 4e-4; /* not measured yet */
+    const double BEGIN_US = 1.3e-3, L1 = 180e3;
     const struct device_limits *d = k->limits;
     double rows = (double)ex_hint(k->ex, k->landing->rows), nr = (double)kernel_size(k, AXIS_R),
            inner = fmax(1, (double)ex_hint(k->ex, k->landing->inner)), each = nr / fmax(rows, 1),
@@ -143,9 +177,7 @@ static double own_cost(const struct kernel *k, const struct layout *y) {
     double memory = cost_traffic(k, y, 1) / (gbps * 1e3 * 0.85) + scattered;
     double none = exp(-near * each); /* warps to which nothing lands */
     double alone = waves * WAIT_US * (1 + (1 - none) * (1 + steps * (1 + loads)));
-    double sort = layout_counts_sort(k, y)  ? COUNT_US + COUNTED * nr * nr
-                  : layout_lists_sort(k, y) ? LISTS_US + LISTED * nr
-                                            : sort_us(k) + BEGINS_US;
+    double sort = layout_sorts(k, y) ? cost_sort(k, y) : 0;
     double us = hypot(hypot(memory, busy + lines), hypot(again, alone));
     return hypot(us, blocks * BEGIN_US) + cost_finish_us(k, y) + 1 + sort;
 }
@@ -154,18 +186,11 @@ static double own_cost(const struct kernel *k, const struct layout *y) {
  * and of the warps goes along its sources in steps that wait. What lands on 2^20 elements, from as
  * many sources, takes an H200 66 us by blocks of 512, 71 of 1024 and 140 of 4096. */
 static double turns_hits_cost(const struct kernel *k, const struct layout *y) {
-    const double LAUNCH_US = 2.5, SORT_STEP = 4096, SORT_US = 1, EACH_BUCKET = 2.5e-3, STEP = 60;
-    const double WAIT_US = 0.6, TURN_US = 0.1, CLEAR_US = 0.5, SCATTERED = 0.5;
+    const double STEP = 60, WAIT_US = 0.6, TURN_US = 0.1, CLEAR_US = 0.5, SCATTERED = 0.5;
     const struct device_limits *d = k->limits;
     double nr = (double)kernel_size(k, AXIS_R), buckets = (double)layout_buckets(k, y),
            loads = layout_carried(k, y) == NO_VALUE ? loads_of_sources(k) : 0,
            gbps = device_gbps(d), ghz = device_clock_ghz(d);
-    double sorts = (double)layout_sort_blocks(k),
-           room = floor(d->smem_unit / (36 * buckets + SMEM_RESERVED)),
-           waves = ceil(sorts / (fmax(1, fmin(room, 8)) * d->units)),
-           steps = ceil(nr / sorts / SORT_STEP) * waves;
-    double sort = 3 * LAUNCH_US + 2 * steps * (SORT_US + EACH_BUCKET * buckets) +
-                  nr * (8 + 8 + 16) / (gbps * 1e3 * SCATTERED);
     double resident = fmin(d->max_blocks_unit, floor(d->smem_unit / (y->smem + SMEM_RESERVED)));
     if (resident < 1) return 1e9;
     double each = nr / buckets / d->warp / y->ur, turn = WAIT_US * (1 + loads) + TURN_US * y->ur,
@@ -175,7 +200,7 @@ static double turns_hits_cost(const struct kernel *k, const struct layout *y) {
                   (d->units * 4 * 0.7 * ghz * 1e3);
     double memory =
         cost_traffic(k, y, 1) / (gbps * 1e3 * 0.85) + loads * nr * 32 / (gbps * 1e3 * SCATTERED);
-    return sort + hypot(hypot(memory, busy), alone) + cost_finish_us(k, y) + 1;
+    return buckets_us(k, y) + hypot(hypot(memory, busy), alone) + cost_finish_us(k, y) + 1;
 }
 
 /* What sums that land come to is stored when they end: across, each has a sector of its own, in L2.

@@ -147,7 +147,7 @@ static void guard_loads(struct kernel *k, const struct landing *l) {
 
 void find_landing(struct kernel *k) {
     struct landing l;
-    if (k->unrolled || !may_skip_columns(k)) return;
+    if (!may_skip_columns(k)) return;
     for (value_id v = 0; v < k->values.n && !k->landing; v++) {
         if (!is_landing(k, v, &l) || !none_counts(k, v, false)) continue;
         struct landing *own = NEW(k->arena, struct landing);
@@ -226,27 +226,59 @@ bool layout_counts_sort(const struct kernel *k, const struct layout *y) {
     return y->own && kernel_size(k, AXIS_R) <= MOST && !layout_lists_sort(k, y);
 }
 
+int layout_bucket_bits(const struct kernel *k) {
+    enum { SOURCES = 1024, LEAST = 5, MOST = 10 }; /* of a bucket; bits of its rows */
+    int64_t rows = ex_hint(k->ex, k->landing->rows), few = kernel_size(k, AXIS_R) / SOURCES + 1;
+    int bits = LEAST;
+    while (bits < MOST && rows >> bits > few) bits++;
+    return bits;
+}
+
+bool layout_buckets_sort(const struct kernel *k, const struct layout *y) {
+    return y->own && !layout_counts_sort(k, y) && !layout_lists_sort(k, y) &&
+           layout_buckets(k, y) <= MOST_BUCKETS;
+}
+
 /* One launch has the sources in order, and wants no keys of them in memory. */
 static bool sorts_at_once(const struct kernel *k, const struct layout *y) {
     return layout_counts_sort(k, y) || layout_lists_sort(k, y);
 }
 
 int64_t layout_buckets(const struct kernel *k, const struct layout *y) {
+    if (y->own) return (ex_hint(k->ex, k->landing->rows) >> layout_bucket_bits(k)) + 1;
     int64_t each = (int64_t)y->bx * y->held;
     return (kernel_size(k, AXIS_X) + each - 1) / each;
 }
 
 int64_t layout_sort_begin(const struct kernel *k, const struct layout *y) {
     if (sorts_at_once(k, y)) return layout_sort_array(k);
-    int64_t digits = y->turns ? layout_buckets(k, y) : SORT_DIGITS;
-    return (y->turns ? 2 : 4) * layout_sort_array(k) + 4 * digits * (layout_sort_blocks(k) + 1);
+    bool buckets = y->turns || layout_buckets_sort(k, y);
+    int64_t digits = buckets ? layout_buckets(k, y) : SORT_DIGITS;
+    return (buckets ? 2 : 4) * layout_sort_array(k) + 4 * digits * (layout_sort_blocks(k) + 1);
+}
+
+int64_t layout_order_begin(const struct kernel *k, const struct layout *y) {
+    enum { ALIGN = 256 };
+    if (sorts_at_once(k, y)) return 0;
+    if (!layout_buckets_sort(k, y))
+        return (layout_sort_passes(k) % 2 * 2 + 1) * layout_sort_array(k);
+    return (layout_sort_begin(k, y) + 4 * (layout_buckets(k, y) + 1) + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+int64_t layout_rows_begin(const struct kernel *k, const struct layout *y) {
+    if (!layout_buckets_sort(k, y)) return layout_sort_begin(k, y);
+    return layout_order_begin(k, y) + layout_sort_array(k);
+}
+
+bool layout_sorts(const struct kernel *k, const struct layout *y) {
+    return y->sorted && (y->turns || !k->lists || k->kind == KERNEL_SORT);
 }
 
 int64_t layout_sort_bytes(const struct kernel *k, const struct layout *y) {
     int64_t begins = y->own     ? ex_hint(k->ex, k->landing->rows) + 1
                      : y->turns ? layout_buckets(k, y) + 1
                                 : 0;
-    return layout_sort_begin(k, y) + 4 * begins;
+    return (y->own ? layout_rows_begin(k, y) : layout_sort_begin(k, y)) + 4 * begins;
 }
 
 /* Does v stand on sources by one value at most, by that of *one? */

@@ -108,6 +108,10 @@
 #include "kernel/product.h"
 #include "kernel/recurrence.h"
 
+/* sorted.c: the nest that sorts the sources of a kernel with a landing, all but its name and what
+ * it writes, and a text that is the same for the same sources and rows; false: there is none. */
+bool kernel_sort_key(const struct kernel *k, struct arena *a, struct nest *key, const char **text);
+
 /* cost.c */
 double kernel_flops(const struct kernel *k);
 int64_t kernel_size_of_element(const struct kernel *k); /* instructions, about */

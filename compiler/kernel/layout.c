@@ -874,6 +874,18 @@ static const char *check_back(const struct kernel *k, const struct layout *y) {
     return "back=1 needs blocks that have rows to themselves, in order, on a GPU";
 }
 
+static const char *sort_layout(const struct kernel *k, const struct config *c, struct layout *y,
+                               struct arena *a) {
+    enum { THREADS = 256 };
+    for (int i = 0; i < KNOB_COUNT; i++)
+        if (c->knob[i] && i != KNOB_sort)
+            return arena_printf(a, "%s is no knob of sorting", knob_name((enum knob)i));
+    if (c->knob[KNOB_sort] != 2) return "sources are sorted by sort=2";
+    y->hits = y->t0 = y->ur = y->bx = y->br = 1;
+    y->threads = y->t1 = THREADS;
+    return check_sort(k, y, a);
+}
+
 static const char *find_layout(const struct kernel *k, const struct config *c, struct layout *y,
                                struct arena *a) {
     *y = (struct layout){.vec = at_least_1(c->knob[KNOB_vec]),
@@ -899,6 +911,7 @@ static const char *find_layout(const struct kernel *k, const struct config *c, s
          dot = k->kind == KERNEL_MATMUL || k->kind == KERNEL_CHAINED;
     if (k->kind == KERNEL_PERSISTENT) return persistent_layout(k, c, y, a);
     if (k->kind == KERNEL_RECURRENCE) return recurrence_layout(k, c, y, a);
+    if (k->kind == KERNEL_SORT) return sort_layout(k, c, y, a);
     y->apart = gpu && y->cluster > 1 && kernel_only_columns(k);
     const char *bad = check_knobs(c, k->kind, a);
     if (bad) return bad;

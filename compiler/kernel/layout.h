@@ -275,11 +275,21 @@ bool layout_counts_sort(const struct kernel *k, const struct layout *y);
 bool layout_lists_sort(const struct kernel *k, const struct layout *y);
 int64_t layout_list_rows(const struct kernel *k);
 int64_t layout_list_bytes(const struct kernel *k);
-/* Turns: blocks of rows, by which alone sources are sorted. */
+/* Others are sorted by blocks of so many rows first, a power of two, then by row in each of these,
+ * which takes four launches, if there are not too many of them; else digit by digit. */
+bool layout_buckets_sort(const struct kernel *k, const struct layout *y);
+int layout_bucket_bits(const struct kernel *k);
+/* Turns: blocks of rows, by which alone sources are sorted; or those of layout_buckets_sort. */
 enum { MOST_BUCKETS = 4096 };
 int64_t layout_buckets(const struct kernel *k, const struct layout *y);
 int64_t layout_sort_begin(const struct kernel *k, const struct layout *y);
 int64_t layout_sort_bytes(const struct kernel *k, const struct layout *y);
+/* Own: where the sources in order, and the places at which rows begin, lie. */
+int64_t layout_order_begin(const struct kernel *k, const struct layout *y);
+int64_t layout_rows_begin(const struct kernel *k, const struct layout *y);
+/* Are there launches before, that sort? Not where a kernel before has, but for turns, which sort by
+ * blocks. */
+bool layout_sorts(const struct kernel *k, const struct layout *y);
 /* Turns: the one number by which what a source brings stands on the source, of f32: the launches
  * before bring it along, and nobody has to look the source up. NO_VALUE: there is no such one. */
 value_id layout_carried(const struct kernel *k, const struct layout *y);

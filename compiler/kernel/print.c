@@ -96,6 +96,7 @@ const char *kernel_kind_name(enum kernel_kind kind) {
     case KERNEL_CHAINED: return "products";
     case KERNEL_PERSISTENT: return "steps";
     case KERNEL_RECURRENCE: return "recurrence";
+    case KERNEL_SORT: return "sort";
     }
     WS_BUG("no kernel kind: %d", (int)kind);
 }
@@ -150,6 +151,13 @@ void kernel_print(struct buf *b, const struct kernel *k) {
     if (k->precision != PRECISION_F32)
         buf_printf(b, "  precision %s\n", precision_name(k->precision));
     if (k->steps) buf_printf(b, "  %lld steps\n", (long long)k->steps->n);
+    if (k->kind == KERNEL_SORT) {
+        buf_puts(b, "  rows: ");
+        ex_print(b, k->ex, k->landing->rows);
+        buf_putc(b, '\n');
+    } else if (k->lists) {
+        buf_printf(b, "  sources by p%d\n", argument(k, k->lists - 1));
+    }
     if (k->a_fixed) buf_printf(b, "  v%u is the same in every call\n", k->dot_a);
     if (k->b_fixed) buf_printf(b, "  v%u is the same in every call\n", k->dot_b);
     for (int a = 0; a < AXIS_COUNT; a++) {
@@ -370,6 +378,10 @@ void block_print(struct buf *b, const struct block *p) {
     } else if (y->recurrent) {
         put_recurrence(b, p);
         return;
+    } else if (k->kind == KERNEL_SORT) {
+        buf_printf(b, "sort by v%u, of ", k->landing->target);
+        ex_print(b, k->ex, k->landing->rows);
+        buf_puts(b, " rows\n");
     } else if (y->chained) {
         buf_printf(b, "tile m=%d n=%d, warp %d, %d columns\n", y->bx, y->br, y->chained->warp_rows,
                    y->chained->columns);

@@ -335,6 +335,8 @@ static struct space all_configs(const struct kernel *k, struct arena *a) {
         propose_cpu(&s);
     else if (k->kind == KERNEL_PERSISTENT)
         propose_persistent(&s);
+    else if (k->kind == KERNEL_SORT)
+        propose_sort(&s);
     else if (k->kind == KERNEL_MATMUL)
         propose_matmul(&s);
     else if (k->kind == KERNEL_CHAINED)

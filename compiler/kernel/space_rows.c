@@ -305,6 +305,9 @@ void propose_in_turn(struct space *s) {
                               K(rows, held), K(hits, 1), K(sort, 3)));
 }
 
+/* What sorts alone has nothing to choose from: how it goes about it is by how much there is. */
+void propose_sort(struct space *s) { propose(s, CONFIG(K(sort, 2))); }
+
 /* Scans across rows, of a sector's elements at least: t1 threads share a column and have u steps
  * each, which follow one another. The tiles of a column are one block's, or a block's each. */
 void propose_scan_rows(struct space *s) {

@@ -153,6 +153,10 @@ struct nest {
     buffer_id out;
     int n_axes, n_reduce;
     ex scan; /* the one of `axes` that is scanned along; EX_NONE */
+    /* Else it is of sources, whose values say on which of so many rows they land, or on none. `out`
+     * has the sources in the order of rows, as they come on each, then where each row's begin, and
+     * where the last one's end (schedule/sorted.c). EX_NONE */
+    ex sorted_rows;
     ex axes[WS_MAX_RANK], reduce[WS_MAX_RANK];
     ex out_index[WS_MAX_RANK]; /* per dimension of out: one of axes, or the constant 0 */
     VEC(struct inst) insts;    /* the last one is the value stored */

@@ -114,6 +114,10 @@ void nest_print(struct buf *b, const struct loops *l, const struct nest *n) {
         put_axes(b, l->ex, n->reduce, n->n_reduce);
     }
     if (n->scan) buf_printf(b, ", scan %s", ex_symbol(l->ex, n->scan)->name);
+    if (n->sorted_rows) {
+        buf_puts(b, ", by rows: ");
+        ex_print(b, l->ex, n->sorted_rows);
+    }
     if (n->where.line) buf_printf(b, "    # line %u", n->where.line);
     buf_putc(b, '\n');
     for (uint32_t i = 0; i < n->insts.n; i++) {

@@ -94,6 +94,7 @@ bool group_compares_places(struct fuser *f, uint32_t g) {
     const struct group *G = group_at(f, g);
     for (uint32_t m = 0; m < G->members.n; m++) {
         const struct nest *n = nest_at(f, G->members.at[m].nest);
+        if (n->n_reduce && lands_by(f, n) != NOWHERE) return true; /* others may compare for it */
         for (uint32_t i = 0; i < n->insts.n; i++) {
             const struct inst *x = &n->insts.at[i];
             struct landing_place p;

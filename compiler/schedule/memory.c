@@ -70,6 +70,8 @@ static struct lives find_lives(const struct schedule *s) {
         use(s, &x, k, n->out);
         for (uint32_t i = 0; i < n->insts.n; i++)
             if (n->insts.at[i].kind == INST_LOAD) use(s, &x, k, n->insts.at[i].buffer);
+        buffer_id lists = s->groups.at[s->group_of[k]].lists;
+        if (lists) use(s, &x, k, lists - 1);
     }
     return x;
 }

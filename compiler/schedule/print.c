@@ -16,17 +16,19 @@ void schedule_print(struct buf *b, const struct schedule *s) {
     for (uint32_t g = 0; g < s->groups.n; g++) {
         const struct group *G = &s->groups.at[g];
         buf_printf(b, "%skernel %u: %s over ", g ? "\n" : "", g,
-                   G->persistent  ? "steps"
-                   : G->recurrent ? "recurrence"
-                   : G->matmul    ? "matmul"
-                   : G->scan      ? "scan"
-                   : G->n_r       ? "reduce"
-                                  : "pointwise");
+                   group_sorts(s, G) ? "sort"
+                   : G->persistent   ? "steps"
+                   : G->recurrent    ? "recurrence"
+                   : G->matmul       ? "matmul"
+                   : G->scan         ? "scan"
+                   : G->n_r          ? "reduce"
+                                     : "pointwise");
         put_space(b, l, "x", G->x, G->n_x);
         if (G->n_r) put_space(b, l, " r", G->r, G->n_r);
         if (G->columns) buf_puts(b, ", and of x");
         if (G->n_arms) put_space(b, l, ", arms ", &G->x[G->n_x - G->n_arms], G->n_arms);
         if (G->at_load) buf_puts(b, ", at load");
+        if (G->lists) buf_printf(b, ", sources by %s", l->buffers.at[G->lists - 1].name);
         buf_putc(b, '\n');
         for (uint32_t m = 0; m < G->members.n; m++) {
             const struct nest *n = &l->nests.at[G->members.at[m].nest];

@@ -70,6 +70,8 @@ struct group {
                         is R, wherever they are read */
     bool recurrent;  /* all steps of a recurrence (recurrence.c): stored members are at X, and may
                         be at R, which sums go along; what is carried is read where it was left */
+    buffer_id lists; /* one more than the buffer that says which sources land on which row
+                        (sorted.c); 0: it finds them itself */
     VEC(struct member) members; /* in nest order */
 };
 enum { NO_NEST = UINT32_MAX };
@@ -182,6 +184,15 @@ uint32_t schedule_join_steps(struct schedule *s, uint32_t loop, struct group joi
 /* recurrence.c, behind pitch: loops that are recurrences (loops.recurs), each as one group. Needs
  * order; memory comes anew. */
 void schedule_recurrences(struct schedule *s);
+/* sorted.c, on a GPU, not for eager, behind all of these: sources that several groups add up where
+ * they land are sorted once where `us` says that it pays. `key` makes the nest that sorts a group's
+ * sources, all but its name and `out`, and a text that is the same for the same ones; false: it has
+ * none. Needs order; memory comes anew. */
+typedef bool sort_key_fn(struct schedule *s, uint32_t group, struct nest *key, const char **text,
+                         void *ctx);
+void schedule_sorts(struct schedule *s, sort_key_fn *key, group_us_fn *us, void *ctx);
+/* Is it a group that sorts? */
+bool group_sorts(const struct schedule *s, const struct group *g);
 void schedule_memory(struct schedule *s); /* needs both */
 /* memory.c. Has it a place in the pool? Per buffer, from which group to which, both included, that
  * has to be its own; needs order. */

@@ -18,6 +18,11 @@ static const char *check_members(const struct schedule *s) {
 
 static const char *check_order(const struct schedule *s) {
     const struct loops *l = s->loops;
+    for (uint32_t g = 0; g < s->groups.n; g++) {
+        buffer_id lists = s->groups.at[g].lists;
+        if (lists && s->group_of[s->writer[lists - 1]] >= g)
+            return arena_printf(s->arena, "S2: kernel %u runs before its sources are sorted", g);
+    }
     for (uint32_t k = 0; k < l->nests.n; k++)
         for (uint32_t i = 0; i < l->nests.at[k].insts.n; i++) {
             const struct inst *x = &l->nests.at[k].insts.at[i];

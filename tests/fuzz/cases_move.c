@@ -319,6 +319,45 @@ static const char *const own[][2] = {
      "x=64 r=1 warps=2 vec=1 hits=1 sort=2"},
 };
 
+/* Several kernels of the same sources, which are sorted once, for all of them: counted, listed, and
+ * digit by digit; some land nowhere; in blocks with lists, in threads' own, in turns beside them;
+ * looked up again, and gradients of that. */
+static const char *const shared[][2] = {
+    {"graph(%x: f32[9000, 4], %i: i64[2000], %s: f32[2000], %t: f32[2000, 4]) {\n"
+     " %h = mul(%i, 997)\n %r = remainder(%h, 9000)\n %j = clamp(%r, 40, 8000)\n"
+     " %d = zeros([9000], f32)\n %e = index_add(%d, 0, %j, %s)\n"
+     " %g = index(%e, [%j], [0])\n %u = unsqueeze(%g, 1)\n %m = mul(%t, %u)\n"
+     " %a = index_add(%x, 0, %j, %m)\n return %e, %a\n}\n",
+     "x=128 r=2 warps=1 vec=4 hits=1 sort=2"},
+    {"graph(%x: f32[9000, 4], %i: i64[9000], %s: f32[9000], %t: f32[9000, 4]) {\n"
+     " %h = mul(%i, 997)\n %r = remainder(%h, 9000)\n %j = clamp(%r, 40, 8000)\n"
+     " %d = zeros([9000], f32)\n %e = index_add(%d, 0, %j, %s)\n"
+     " %g = index(%e, [%j], [0])\n %u = unsqueeze(%g, 1)\n %m = mul(%t, %u)\n"
+     " %a = index_add(%x, 0, %j, %m)\n return %e, %a\n}\n",
+     "x=256 r=4 warps=1 vec=2 rows=4 hits=4 sort=1"},
+    {"graph(%x: f32[20000, 2], %i: i64[33000], %s: f32[33000], %t: f32[33000, 2]) {\n"
+     " %h = mul(%i, 997)\n %r = remainder(%h, 20000)\n %j = clamp(%r, 40, 18000)\n"
+     " %d = zeros([20000], f32)\n %e = index_add(%d, 0, %j, %s)\n"
+     " %g = index(%e, [%j], [0])\n %u = unsqueeze(%g, 1)\n %m = mul(%t, %u)\n"
+     " %a = index_add(%x, 0, %j, %m)\n return %e, %a\n}\n",
+     "x=128 r=2 warps=2 vec=2 hits=1 sort=2"},
+    {"graph(%x: f32[20000, 2], %i: i64[33000], %s: f32[33000], %t: f32[33000, 2]) {\n"
+     " %h = mul(%i, 997)\n %r = remainder(%h, 20000)\n %j = clamp(%r, 40, 18000)\n"
+     " %d = zeros([20000], f32)\n %e = index_add(%d, 0, %j, %s)\n"
+     " %g = index(%e, [%j], [0])\n %u = unsqueeze(%g, 1)\n %m = mul(%t, %u)\n"
+     " %a = index_add(%x, 0, %j, %m)\n return %e, %a\n}\n",
+     "x=256 r=4 warps=1 vec=1 rows=8 hits=4 sort=1"},
+    /* what lands is a piece of what is stored */
+    {"graph(%h: f32[500, 8], %i: i64[9000], %s: f32[9000, 8]) {\n"
+     " %k = mul(%i, 37)\n %j = remainder(%k, 500)\n %z = zeros([500, 8], f32)\n"
+     " %a = index_add(%z, 0, %j, %s)\n %c = cat([%h, %a], 1)\n return %c\n}\n",
+     "x=128 r=2 warps=1 vec=4 hits=1 sort=2"},
+    {"graph(%h: f32[500, 8], %i: i64[9000], %s: f32[9000, 8]) {\n"
+     " %k = mul(%i, 37)\n %j = remainder(%k, 500)\n %z = zeros([500, 8], f32)\n"
+     " %a = index_add(%z, 0, %j, %s)\n %c = cat([%h, %a], 1)\n %r = relu(%c)\n return %r\n}\n",
+     "x=256 r=4 warps=1 vec=2 rows=4 hits=4 sort=1"},
+};
+
 /* The same in turns: many sources of few rows, which take more additions than one chain; rows and
  * sources that no block has whole; several reductions; some land nowhere; all on one row; more
  * blocks than one has threads. */
@@ -472,4 +511,8 @@ void cases_move(struct arena *a, case_vec *out) {
         vec_push(a, out, ((struct case_graph){.text = short_rows[i], .every = 1}));
     for (size_t i = 0; i < sizeof below / sizeof *below; i++)
         vec_push(a, out, ((struct case_graph){.text = below[i], .every = 16, .tiny = true}));
+    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
+        vec_push(a, out,
+                 ((struct case_graph){
+                     .text = shared[i][0], .every = CASES_DEFAULT, .config = shared[i][1]}));
 }

@@ -630,8 +630,75 @@ static void test_eager_without_room(void **state) {
     }
 }
 
+/* What several kernels add up by one index is sorted once, where that takes less; by an index that
+ * is the same in every call at load. */
+static void test_sorted_once(void **state) {
+    (void)state;
+    static const struct {
+        int rows;
+        const char *other; /* by which the second one goes */
+        enum ws_fusion fusion;
+        int sorts;
+        const char *kind; /* of the index's input */
+    } cases[] = {
+        {20000, "i", WS_FUSE, 1, ""},    {20000, "k", WS_FUSE, 0, ""},
+        {300, "i", WS_FUSE, 0, ""},      {20000, "i", WS_EAGER, 0, ""},
+        {20000, "k", WS_FUSE, 1, "buf"}, {20000, "i", WS_FUSE, 1, "buf"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        struct diag d = diag_new(a);
+        struct device_limits limits = test_gpu("sm_90a");
+        int rows = cases[i].rows, sorts = 0;
+        struct graph *g = must_parse(
+            a, arena_printf(a,
+                            "graph(%%i: i64[33000], %%k: i64[33000], %%s: f32[33000], "
+                            "%%t: f32[33000, 12]) {\n"
+                            " %%d = zeros([%d], f32)\n %%e = index_add(%%d, 0, %%i, %%s)\n"
+                            " %%g = index(%%e, [%%i], [0])\n %%u = unsqueeze(%%g, 1)\n"
+                            " %%m = mul(%%t, %%u)\n %%x = zeros([%d, 12], f32)\n"
+                            " %%a = index_add(%%x, 0, %%%s, %%m)\n return %%a\n}\n",
+                            rows, rows, cases[i].other));
+        bool fixed = *cases[i].kind != 0;
+        if (fixed) g->fixed = true, g->inputs.at[0].kind = INPUT_BUFFER;
+        struct ws_program *p =
+            ws_lower(ws_captured_of(a, g, "test"), &limits, cases[i].fusion, NULL, &d);
+        assert_non_null(p);
+        for (int k = 0; k < p->n_kernels; k++) {
+            bool sort = !strcmp(p->kernels[k].kind, "sort");
+            sorts += sort;
+            if (sort) assert_int_equal(p->kernels[k].at_load, fixed);
+            if (sort) assert_true(k + 1 < p->n_kernels && p->kernels[k].n_writes == 1);
+        }
+        if (sorts != cases[i].sorts) fail_msg("%d sorts: case %zu", sorts, i);
+        arena_free(a);
+    }
+}
+
+/* An index that is the same for whole rows lists rows, not elements. */
+static void test_scattered_rows(void **state) {
+    (void)state;
+    struct arena *a = arena_new();
+    struct diag d = diag_new(a);
+    struct device_limits limits = test_gpu("sm_90a");
+    struct graph *g = must_parse(a, "graph(%i: i64[33000], %s: f32[33000, 8]) {\n"
+                                    " %u = unsqueeze(%i, 1)\n %e = expand(%u, [33000, 8])\n"
+                                    " %z = zeros([20000, 8], f32)\n"
+                                    " %a = scatter_add(%z, 0, %e, %s)\n return %a\n}\n");
+    struct ws_program *p = ws_lower(ws_captured_of(a, g, "test"), &limits, WS_FUSE, NULL, &d);
+    assert_non_null(p);
+    assert_int_equal(p->n_kernels, 1);
+    const struct kernel *k = p->kernels[0].ir;
+    assert_non_null(k->landing);
+    assert_int_equal(ex_hint(k->ex, k->landing->rows), 20000);
+    assert_int_equal(kernel_size(k, AXIS_R), 33000);
+    arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sorted_once),
+        cmocka_unit_test(test_scattered_rows),
         cmocka_unit_test(test_eager_without_room),
         cmocka_unit_test(test_states),
         cmocka_unit_test(test_persistent),

@@ -648,6 +648,60 @@ K_DEVICE void k_bucket_move(const unsigned (&keys)[EACH], const unsigned (&named
     __syncthreads();
 }
 
+/* A block has a bucket of pairs, of up to ROWS rows: their names go to order[], row by row, those of a row as they come;
+ * begin[row]: where these begin, and behind the last row where they end. k_smem holds a number of each row for each of 8
+ * warps, which have a part of the bucket each, and 9 more. */
+template <int BITS>
+K_DEVICE void k_bucket_lists(const unsigned long long *pairs, const unsigned *buckets, unsigned rows, unsigned *order,
+                             unsigned *begin) {
+    enum { ROWS = 1 << BITS, AT_ONCE = 4 };
+    extern __shared__ __align__(16) unsigned char k_smem[];
+    unsigned *const warps = (unsigned *)k_smem, *const sums = warps + 8 * ROWS;
+    const unsigned tid = threadIdx.x, lane = tid & 31, from = buckets[blockIdx.x], to = buckets[blockIdx.x + 1];
+    const unsigned first = blockIdx.x * ROWS, each = (to - from + 255) / 256 * 32;
+    const unsigned mine = from + tid / 32 * each < to ? from + tid / 32 * each : to, end = mine + each < to ? mine + each : to;
+    unsigned *const own = warps + tid / 32 * ROWS;
+    for (unsigned d = tid; d < 8 * ROWS; d += 256) warps[d] = 0;
+    __syncthreads();
+    for (unsigned i = mine + lane; i < end; i += 32) atomicAdd(own + ((unsigned)pairs[i] - first), 1u);
+    __syncthreads();
+    unsigned so_far = from;
+    for (unsigned c = 0; c < ROWS; c += 256) {
+        const unsigned d = c + tid;
+        unsigned count[8], total = 0;
+#pragma unroll
+        for (int w = 0; w < 8; w++) count[w] = d < ROWS ? warps[w * ROWS + d] : 0, total += count[w];
+        unsigned at = so_far + k_sort_before(total, sums);
+        if (d < ROWS && first + d < rows) begin[first + d] = at;
+#pragma unroll
+        for (int w = 0; w < 8; w++) {
+            if (d < ROWS) warps[w * ROWS + d] = at;
+            at += count[w];
+        }
+        if (tid == 255) sums[8] = at;
+        __syncthreads();
+        so_far = sums[8];
+        __syncthreads();
+    }
+    if (tid == 0 && first + ROWS >= rows) begin[rows] = to;
+    for (unsigned i = mine; i < end; i += 32 * AT_ONCE) {
+        unsigned long long pair[AT_ONCE];
+#pragma unroll
+        for (int u = 0; u < AT_ONCE; u++) pair[u] = i + u * 32 + lane < end ? pairs[i + u * 32 + lane] : 0;
+#pragma unroll
+        for (int u = 0; u < AT_ONCE; u++) {
+            const bool counts = i + u * 32 + lane < end;
+            const unsigned row = counts ? (unsigned)pair[u] - first : 0;
+            const unsigned peers = k_peers<BITS>(counts, row), before = __popc(peers & ((1u << lane) - 1));
+            const unsigned next = counts ? own[row] : 0;
+            __syncwarp();
+            if (counts && before == 0) own[row] = next + __popc(peers);
+            __syncwarp();
+            if (counts) order[next + before] = (unsigned)(pair[u] >> 32);
+        }
+    }
+}
+
 /* How many threads of the warp before this one go to the same place, of so many bits; of one that goes nowhere: 0. */
 template <int BITS> K_DEVICE unsigned k_turn(bool lands, unsigned place) {
     const unsigned peers = k_peers<BITS>(lands, place);
