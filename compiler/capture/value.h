@@ -355,6 +355,8 @@ struct tensor {
     uint32_t recorded;     /* the memory's when tape was all there was to know */
     uint32_t retained;     /* the memory's when retain_grad() was called */
     struct dict *hooks;    /* number -> function of the gradient; NULL if there are none */
+    struct dict
+        *grad_hooks; /* number -> function of the tensor, once it has its grad; NULL: none */
 
     struct dict *attributes; /* what the program has set: p.no_decay = True; NULL: nothing */
 };

@@ -232,6 +232,8 @@ struct py attribute_get(struct vm *vm, struct py o, const char *name);
 bool is_missing(struct py o); /* a name of a module that is not there */
 void missing_refuse(struct vm *vm, struct py o) __attribute__((noreturn));
 void attribute_set(struct vm *vm, struct py o, const char *name, struct py v);
+/* Into the dict of o, whatever its class says; a module's buffer stays one. */
+void attribute_put(struct vm *vm, struct py o, const char *name, struct py v);
 void attribute_delete(struct vm *vm, struct py o, const char *name);
 struct py attribute_bind(struct vm *vm, struct py v, struct py self, struct class *class);
 const char *type_name(const struct vm *vm, struct py v);

@@ -610,6 +610,11 @@ def cond(pred, true_fn, false_fn, operands=()):
     return _picked(pred, true_fn(*operands), false_fn(*operands))
 
 
+def poisson(input, generator=None):
+    from torch.distributions._more import _poisson_draw
+    return _poisson_draw(input, generator)
+
+
 def _picked(pred, a, b):
     if isinstance(a, Tensor):
         return where_(pred, a, b)

@@ -4,8 +4,8 @@ import math
 from collections import namedtuple
 
 import torch
-from _warpsmith import (op, refuse, graph_break, assign, reshaped, fills_memory as _fills_memory, copy_of_view as _copy_of_view, item as _item, tolist as _tolist, backward as _backward, get_grad,
-                        move, on_cuda, computes, is_known, nonzero as _nonzero, hooks as _hooks,
+from _warpsmith import (op, refuse, graph_break, assign, reshaped, fills_memory as _fills_memory, copy_of_view as _copy_of_view, item as _item, tolist as _tolist, get_grad,
+                        move, on_cuda, computes, is_known, nonzero as _nonzero, hooks as _hooks, grad_hooks as _grad_hooks,
                         retain_grad as _retain_grad, storage_offset as _storage_offset, data_ptr as _data_ptr,
                         grad_name as _grad_name, grad_mode as _grad_mode, set_grad_mode as _set_grad_mode)
 _range, _reversed, _sorted = range, reversed, sorted
@@ -1615,10 +1615,7 @@ def nonzero(self, *, as_tuple=False):
 
 
 def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
-    if inputs is not None:
-        refuse('backward(inputs=...) is not supported; torch.autograd.grad has gradients of some')
-    torch.autograd._need_no_hooks()
-    _backward([self], [gradient], create_graph)
+    torch.autograd.backward([self], [gradient], retain_graph, create_graph, inputs=inputs)
 
 
 device = property(lambda self: torch.device('cuda', 0) if on_cuda(self) else torch._device)
@@ -1757,6 +1754,10 @@ def register_hook(self, hook):
     if not self.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     return RemovableHandle(_hooks(self), hook)
+
+
+def register_post_accumulate_grad_hook(self, hook):
+    return RemovableHandle(_grad_hooks(self), hook)
 
 
 def to_sparse(self, *args, **kwargs):
