@@ -151,7 +151,7 @@ static bool holds_arrays(struct py x) {
 /* torch.Tensor([1, 2]) of f32, torch.Tensor(2, 3) of sizes. What has numpy's arrays is made by the
  * prelude. */
 NATIVE(torch_make_tensor) {
-    static const enum dtype f32 = DT_F32;
+    enum dtype type = default_type(vm);
     struct py make;
     if (rest->n == 1 && holds_arrays(rest->at[0]) &&
         dict_gets(module_import(vm, "torch")->dict, "FloatTensor", &make))
@@ -159,8 +159,8 @@ NATIVE(torch_make_tensor) {
     bool sequence = rest->n == 1 && py_is_sequence(rest->at[0]) && !rest->at[0].list->is_size;
     if (rest->n == 1 && (sequence || rest->at[0].kind == PY_TENSOR)) {
         if (rest->at[0].kind == PY_TENSOR) return rest->at[0];
-        return vm->eager ? eager_data(vm, rest->at[0], &f32)
-                         : tensor_constant(vm, rest->at[0], &f32);
+        return vm->eager ? eager_data(vm, rest->at[0], &type)
+                         : tensor_constant(vm, rest->at[0], &type);
     }
     return tensor_call(vm, OP_EMPTY, rest->at, rest->n);
 }

@@ -234,9 +234,10 @@ struct args { /* of a call: positional, then named */
     uint32_t n_named;
 };
 
-/* torch.autocast: 0, or 1 + its type, of the CPU and of the GPU. */
+/* torch.autocast: 0, or 1 + its type, of the CPU and of the GPU; and torch.set_default_dtype: 0 of
+ * f32, or 1 + the type. */
 struct autocast {
-    uint8_t of[2];
+    uint8_t of[2], standard;
 };
 
 struct native; /* a function written in C: natives.h */

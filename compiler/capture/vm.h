@@ -283,6 +283,10 @@ struct py args_named(const struct args *a, const char *name); /* UNSET: not give
 /* Of an operator that is called as earlier versions of PyTorch had it, what it is now. */
 struct args args_of_today(struct vm *vm, enum op op, const struct args *a);
 struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a);
+/* The type that torch.set_default_dtype has set, and operands that make results of it:
+ * default_type.c. */
+enum dtype default_type(const struct vm *vm);
+struct args default_type_args(struct vm *vm, const struct builtin *b, const struct args *a);
 /* The operands as torch.autocast has them, and the result of these: autocast.c. */
 struct args autocast_args(struct vm *vm, const struct builtin *b, const struct args *a);
 struct py autocast_result(struct vm *vm, const struct builtin *b, const struct args *a,

@@ -1,6 +1,6 @@
 """torch: what is not an operator of graph/ops.def by itself."""
 
-from _warpsmith import (holds_complex, is_known, op, refuse, graph_break, is_parameter, computes, tensor as from_data, seed as _seed, grad_mode, set_grad_mode,
+from _warpsmith import (default_type as _default_type, set_default_type as _set_default_type, holds_complex, is_known, op, refuse, graph_break, is_parameter, computes, tensor as from_data, seed as _seed, grad_mode, set_grad_mode,
                         is_script, has_cuda, on_cuda, stream, print_options, call as _call)
 from torch._tensor import squeeze, unbind, chunk, var, std, max, min, norm, softmax, log_softmax
 from torch._tensor import cummax, cummin, logcumsumexp
@@ -225,7 +225,7 @@ def set_default_device(device):
 
 
 def get_default_dtype():
-    return float32
+    return _default_type()
 
 
 def sym_sum(args):
@@ -403,12 +403,12 @@ def where(condition, self=None, other=None, input=None):
 def linspace(start, end, steps, dtype=None, device=None, requires_grad=False, **placement):
     steps = steps.item() if isinstance(steps, Tensor) else steps
     if steps < 2:
-        first = full((steps,), 0 if isinstance(start, Tensor) else start, dtype=dtype or float32)
+        first = full((steps,), 0 if isinstance(start, Tensor) else start, dtype=dtype or _default_type())
         return _placed((first + start).to(first.dtype) if isinstance(start, Tensor) else first, device, requires_grad)
     step = (end - start) / (steps - 1)
     i = arange_(0, steps, 1, float64)
     low, high = start + i * step, end - (steps - 1 - i) * step
-    x = where_(i < steps / 2, low, high).to(dtype or float32)
+    x = where_(i < steps / 2, low, high).to(dtype or _default_type())
     return _placed(x, device, requires_grad)
 
 
@@ -745,7 +745,7 @@ randn_ = op('randn')
 
 
 def logspace(start, end, steps, base=10.0, dtype=None, **placement):
-    return (base ** linspace(start, end, steps, dtype=float64)).to(dtype or float32)
+    return (base ** linspace(start, end, steps, dtype=float64)).to(dtype or _default_type())
 
 
 def fill(input, value):
@@ -753,7 +753,7 @@ def fill(input, value):
 
 
 def scalar_tensor(s, dtype=None, **placement):
-    return full_((), s, dtype or float32)
+    return full_((), s, dtype or _default_type())
 
 
 def block_diag(*tensors):
@@ -839,7 +839,7 @@ def vmap(function, in_dims=0, out_dims=0, randomness='error', chunk_size=None):
 
 class finfo:
     def __init__(self, dtype=None):
-        name = str(dtype or float32)
+        name = str(dtype or _default_type())
         table = {
             'torch.float32': (32, 1.1920928955078125e-07, 3.4028234663852886e+38, 1.1754943508222875e-38, 1e-06),
             'torch.float64': (64, 2.220446049250313e-16, 1.7976931348623157e+308, 2.2250738585072014e-308, 1e-15),
@@ -879,8 +879,7 @@ def can_cast(from_, to):
 
 
 def set_default_dtype(d):
-    if d != float32:
-        refuse(f'torch.set_default_dtype({d}) is not supported; --dtype casts a workload')
+    _set_default_type(d)
 
 
 class _TypeOf:
@@ -900,6 +899,12 @@ class _TypeOf:
 FloatTensor, LongTensor, IntTensor, DoubleTensor, HalfTensor, BoolTensor, ShortTensor, CharTensor, ByteTensor = [
     _TypeOf(d) for d in (float32, int64, int32, float64, float16, bool, int16, int8, uint8)]
 BFloat16Tensor = _TypeOf(bfloat16)
+
+
+def set_default_tensor_type(t):
+    """torch.DoubleTensor, or its name: of a module of torch, one is as the other."""
+    of = globals()[t.split('.')[-1]] if isinstance(t, str) else t
+    _set_default_type(of.dtype)
 
 
 def _copied(function):

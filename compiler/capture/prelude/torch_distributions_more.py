@@ -2,7 +2,7 @@
 import math
 import torch
 from torch.distributions import Distribution, Normal, _broadcast, _kl, _positive
-from _warpsmith import is_differentiated, is_script, refuse
+from _warpsmith import computes, is_differentiated, is_script, refuse
 
 _EULER = 0.57721566490153286060
 
@@ -164,6 +164,8 @@ def _small_poisson_draw(rate, generator):
     u, term = torch.rand_like(rate, generator=generator), (-rate).exp()
     total, found = term, torch.zeros_like(rate)
     for k in range(1, 64):
+        if computes() and (u <= total).all():
+            break
         found = found + (u > total)
         term = term * rate / k
         total = total + term
@@ -187,6 +189,8 @@ def _large_poisson_draw(rate, generator):
         taken = ((near >= 0.07) & (v <= right)) | ((k >= 0) & ((near >= 0.013) | (v <= near)) & likely)
         found = torch.where(open_ & taken, k, found)
         open_ = open_ & ~taken
+        if computes() and not open_.any():
+            break
     return found
 
 

@@ -1267,7 +1267,7 @@ def lgamma(self):
     out = _where(x == 1, (1 - x) * 0.5772156649015329, _where(x == 2, (x - 2) * 0.4227843350984671, out))  # 0, with its slope
     out = _where(x.abs() < 1e-17, -x.abs().log(), out)
     pole = (x <= 0) & (x == x.floor()) | (x == torch.inf)  # -inf is one, too
-    return _where(pole, torch.inf, out).to(self.dtype if self.is_floating_point() else torch.float32)
+    return _where(pole, torch.inf, out).to(self.dtype if self.is_floating_point() else torch.get_default_dtype())
 
 
 def digamma(self):
@@ -1286,7 +1286,7 @@ def digamma(self):
     out = _where(low, above - math.pi * turn.cos() / turn.sin(), above)
     out = _where(x == 0, _copysign(torch.full_like(x, math.inf), -x), _where((x < 0) & (x == x.floor()), math.nan, out))
     out = _where(x == math.inf, x, out)
-    return out.to(self.dtype if self.is_floating_point() else torch.float32)
+    return out.to(self.dtype if self.is_floating_point() else torch.get_default_dtype())
 
 
 _BERNOULLI = [1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330]
@@ -1324,7 +1324,7 @@ def polygamma(n, self):
         factors = [(slope[k] if k < len(slope) else 0) + (slope[k - 2] if k >= 2 else 0) for k in _range(len(factors) + 1)]
     cot = _horner(turn.cos() / turn.sin(), factors[::-1]) * (-math.pi) ** n * math.pi
     out = _where(pole, sign * math.inf, _where(low, -sign * above - cot, above))
-    return out.to(self.dtype if self.is_floating_point() else torch.float32)
+    return out.to(self.dtype if self.is_floating_point() else torch.get_default_dtype())
 
 
 def _bessel(self, order, scaled):
@@ -1342,7 +1342,7 @@ def _bessel(self, order, scaled):
     far = far * (x.sign() if order else 1) / (2 * math.pi * a.clamp(min=16)).sqrt()
     out = _where(a < 16, near, far)
     out = out if scaled else out * a.exp()
-    return out.to(self.dtype if self.is_floating_point() else torch.float32)
+    return out.to(self.dtype if self.is_floating_point() else torch.get_default_dtype())
 
 
 def i0(self):
