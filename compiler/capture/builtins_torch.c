@@ -317,11 +317,18 @@ void tensor_methods_open(struct vm *vm) {
     vm->size->sealed = true;
 }
 
+/* Names with an underscore are the prelude's own, but those that programs call. */
+static bool is_method(const char *name) {
+    static const char *const called[] = {"_indices", "_values", "_nnz"};
+    for (size_t i = 0; i < sizeof called / sizeof *called; i++)
+        if (!strcmp(name, called[i])) return true;
+    return name[0] != '_' || !strncmp(name, "__", 2);
+}
+
 void tensor_methods_extend(struct vm *vm, const struct module *m) {
     for (uint32_t i = 0; i < m->dict->entries.n; i++) {
         struct dict_entry e = m->dict->entries.at[i];
-        bool ours = e.key.s[0] != '_' || !strncmp(e.key.s, "__", 2);
-        if (ours && (e.value.kind == PY_FUNCTION || e.value.kind == PY_PROPERTY))
+        if (is_method(e.key.s) && (e.value.kind == PY_FUNCTION || e.value.kind == PY_PROPERTY))
             dict_put(vm->arena, vm->types[PY_TENSOR]->dict, e.key, e.value);
     }
 }

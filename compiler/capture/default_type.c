@@ -1,4 +1,4 @@
-/* default_type.c: torch.set_default_dtype: the type of what has no floating tensor to take one from.
+/* default_type.c: torch.set_default_dtype: the type of results without a floating operand.
  *
  *   torch.set_default_dtype(torch.float64)
  *   torch.ones(2)                  full(..., dtype=f64)

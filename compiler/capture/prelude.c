@@ -494,7 +494,9 @@ const char *prelude_text(const char *module) {
         {"later", ws_prelude_later},
         {"missing", ws_prelude_missing},
         {"torch.fft", ws_prelude_torch_fft},
-        {"torch.sparse", "from torch import mm, addmm, softmax, log_softmax\n"
+        {"torch.sparse", "from torch import mm, addmm, softmax, log_softmax, sparse_coo_tensor\n"
+                         "FloatTensor = DoubleTensor = HalfTensor = sparse_coo_tensor\n"
+                         "LongTensor = IntTensor = BoolTensor = sparse_coo_tensor\n"
                          "def sum(input, dim=None, dtype=None):\n"
                          "    return input.sum() if dim is None else input.sum(dim)\n"},
         {"torch.distributed", "from _warpsmith import refuse\n"

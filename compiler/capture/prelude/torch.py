@@ -320,8 +320,19 @@ def sparse_coo_tensor(indices, values, size=None, dtype=None, device=None, requi
         if not computes():
             refuse('torch.sparse_coo_tensor without a size is not supported here')
         size = [_whole(n) + 1 for n in indices.amax(1).tolist()]
-    made = full([*size, *values.shape[1:]], 0, values.dtype)
-    return made.index_put(tuple(indices.unbind(0)), values, accumulate=True)
+    return _with_elements(indices.unbind(0), values, size)
+
+
+def _with_elements(places, values, size):
+    return full([*size, *values.shape[1:]], 0, values.dtype).index_put(tuple(places), values, accumulate=True)
+
+
+def sparse_csr_tensor(crow_indices, col_indices, values, size=None, dtype=None, device=None, requires_grad=False, **options):
+    crow, columns = as_tensor(crow_indices), as_tensor(col_indices)
+    rows = searchsorted(crow, arange(columns.numel()), right=True) - 1
+    if size is None:
+        size = [crow.numel() - 1, _whole(columns.max().item()) + 1]
+    return _with_elements([rows, columns], as_tensor(values, dtype), size)
 
 
 spmm = smm = lambda input, mat2: input @ mat2

@@ -1768,6 +1768,38 @@ def to_sparse(self, *args, **kwargs):
 to_dense = coalesce = to_sparse_csr = to_sparse_coo = to_sparse
 
 
+def indices(self):
+    """Where a sparse tensor has elements, in memory's order, as coalesce() leaves them: where they are no zeros."""
+    return self.nonzero().t()
+
+
+def values(self):
+    return self[tuple(self.nonzero().unbind(1))]
+
+
+_indices, _values = indices, values
+
+
+def crow_indices(self):
+    """Before each row, how many elements there are in rows above, and how many there are in all."""
+    return torch.cat([torch.zeros(1, dtype=torch.int64), (self != 0).sum(1).cumsum(0)])
+
+
+def col_indices(self):
+    return indices(self)[1]
+
+
+def _nnz(self):
+    return indices(self).size(1)
+
+
+def is_coalesced(self):
+    return True
+
+
+sparse_dim, dense_dim = lambda self: self.ndim, lambda self: 0
+
+
 # -- operators by their methods' names, as graphs call them
 
 from operator import (add as __add__, sub as __sub__, mul as __mul__, truediv as __truediv__, floordiv as __floordiv__, mod as __mod__,
