@@ -220,6 +220,16 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
     print_options(*given, -1 if sci_mode is None and profile is None else 0 if sci_mode is None else 2 if sci_mode else 1)
 
 
+class _NoDevice:
+    """torch.xpu, torch.mps: kinds of devices of which there is none."""
+    is_available = is_initialized = lambda self: False
+    device_count = lambda self: 0
+    empty_cache = synchronize = manual_seed = manual_seed_all = lambda self, *args: None
+
+
+xpu = mps = _NoDevice()
+
+
 def set_default_device(device):
     pass
 
@@ -829,16 +839,22 @@ def chain_matmul(*matrices):
 
 def save(obj, f, pickle_protocol=2, _use_new_zipfile_serialization=True):
     """Tensors, numbers, strings, lists, tuples and dicts of them, in PyTorch's format."""
+    from io import BytesIO
     from os import fspath
+    from pickle import dump
     from _warpsmith import save_state
-    save_state(fspath(f), obj)
+    dump(obj, f) if isinstance(f, BytesIO) else save_state(fspath(f), obj)
 
 
 def load(f, map_location=None, *, weights_only=True, mmap=None):
+    from io import BytesIO
     from os import fspath
+    from pickle import load as unpickled
     from _warpsmith import load_state
     if callable(map_location) or isinstance(map_location, dict):
         refuse('torch.load takes a device as map_location')
+    if isinstance(f, BytesIO):
+        return unpickled(f)
     place = None if map_location is None else str(map_location).startswith('cuda')
     return load_state(fspath(f), place)
 

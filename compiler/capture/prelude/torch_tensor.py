@@ -575,7 +575,7 @@ _unsqueeze, _transpose, _index = op('unsqueeze'), op('transpose'), op('index')
 
 
 def div(self, other, rounding_mode=None):
-    if not torch.is_tensor(self) and not torch.is_tensor(other):
+    if not any([torch.is_tensor(x) or torch.is_complex(x) for x in (self, other)]):
         self = torch.tensor(self)
     if rounding_mode is None:
         return _div(self, other)
