@@ -474,6 +474,38 @@ static bool descriptor_takes(struct vm *vm, struct py o, const char *name, const
     return true;
 }
 
+/* A module's buffer stays one when its name gets another tensor, or None, as in PyTorch: once the
+ * tensor does not say so, _ws_buffers does, a dict of names. */
+static void keep_buffer(struct vm *vm, struct dict *d, const char *name, struct py v) {
+    struct py old, names;
+    if (v.kind != PY_NONE && (v.kind != PY_TENSOR || v.tensor->kind == INPUT_PARAMETER)) return;
+    if (!dict_gets(d, name, &old) || old.kind != PY_TENSOR) return;
+    if (old.tensor->kind != INPUT_BUFFER) return;
+    if (!dict_gets(d, "_ws_buffers", &names)) {
+        names = py_pointer(PY_DICT, dict_new(vm->arena));
+        dict_puts(vm->arena, d, "_ws_buffers", names);
+    }
+    dict_puts(vm->arena, names.dict, name, py_none);
+}
+
+/* What a module has under the name of a parameter is one, or None. */
+static void need_parameter(struct vm *vm, const struct dict *d, const char *name, struct py v) {
+    struct py old;
+    if (v.kind != PY_TENSOR || v.tensor->kind == INPUT_PARAMETER) return;
+    if (!dict_gets(d, name, &old) || old.kind != PY_TENSOR) return;
+    if (old.tensor->kind == INPUT_PARAMETER)
+        vm_raise(vm, EXC_TypeError,
+                 "cannot assign 'torch.FloatTensor' as parameter '%s' (torch.nn.Parameter or None "
+                 "expected)",
+                 name);
+}
+
+void attribute_put(struct vm *vm, struct py o, const char *name, struct py v) {
+    struct dict *d = attributes_of(vm, o);
+    if (o.kind == PY_INSTANCE && is_torch_module(o.instance->class)) keep_buffer(vm, d, name, v);
+    dict_puts(vm->arena, d, name, v);
+}
+
 /* As object.__setattr__() does. */
 static void set_plainly(struct vm *vm, struct py o, const char *name, struct py v) {
     struct dict *d = attributes_of(vm, o);
@@ -514,7 +546,8 @@ static void set_plainly(struct vm *vm, struct py o, const char *name, struct py 
     if (!d)
         vm_raise(vm, EXC_AttributeError, "'%s' object attribute '%s' is read-only",
                  type_name(vm, o), name);
-    dict_puts(vm->arena, d, name, v);
+    if (o.kind == PY_INSTANCE && is_torch_module(o.instance->class)) need_parameter(vm, d, name, v);
+    attribute_put(vm, o, name, v);
 }
 
 void attribute_delete(struct vm *vm, struct py o, const char *name) {
@@ -530,4 +563,6 @@ static void delete_plainly(struct vm *vm, struct py o, const char *name) {
     if (!d || !dict_delete(vm->arena, d, py_str(name)))
         vm_raise(vm, EXC_AttributeError, "'%s' object has no attribute '%s'", type_name(vm, o),
                  name);
+    struct py names;
+    if (dict_gets(d, "_ws_buffers", &names)) dict_delete(vm->arena, names.dict, py_str(name));
 }

@@ -155,6 +155,18 @@ NATIVE(eager_hooks) {
     return py_pointer(PY_DICT, t->hooks);
 }
 
+NATIVE(eager_grad_hooks) {
+    struct tensor *t = need_eager(vm, v[0], "call of Tensor.register_post_accumulate_grad_hook()");
+    if (!t->requires_grad)
+        vm_raise(vm, EXC_RuntimeError,
+                 "cannot register a hook on a tensor that doesn't require gradient");
+    if (t->tape)
+        vm_raise(vm, EXC_RuntimeError,
+                 "post accumulate grad hooks cannot be registered on non-leaf tensors");
+    if (!t->grad_hooks) t->grad_hooks = dict_new(vm->home);
+    return py_pointer(PY_DICT, t->grad_hooks);
+}
+
 NATIVE(eager_retain_grad) {
     struct tensor *t = need_eager(vm, v[0], "call of Tensor.retain_grad()");
     if (!t->requires_grad && !tape_is_stale(t))

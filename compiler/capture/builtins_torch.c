@@ -151,7 +151,7 @@ static bool holds_arrays(struct py x) {
 /* torch.Tensor([1, 2]) of f32, torch.Tensor(2, 3) of sizes. What has numpy's arrays is made by the
  * prelude. */
 NATIVE(torch_make_tensor) {
-    static const enum dtype f32 = DT_F32;
+    enum dtype type = default_type(vm);
     struct py make;
     if (rest->n == 1 && holds_arrays(rest->at[0]) &&
         dict_gets(module_import(vm, "torch")->dict, "FloatTensor", &make))
@@ -159,8 +159,8 @@ NATIVE(torch_make_tensor) {
     bool sequence = rest->n == 1 && py_is_sequence(rest->at[0]) && !rest->at[0].list->is_size;
     if (rest->n == 1 && (sequence || rest->at[0].kind == PY_TENSOR)) {
         if (rest->at[0].kind == PY_TENSOR) return rest->at[0];
-        return vm->eager ? eager_data(vm, rest->at[0], &f32)
-                         : tensor_constant(vm, rest->at[0], &f32);
+        return vm->eager ? eager_data(vm, rest->at[0], &type)
+                         : tensor_constant(vm, rest->at[0], &type);
     }
     return tensor_call(vm, OP_EMPTY, rest->at, rest->n);
 }
@@ -317,11 +317,18 @@ void tensor_methods_open(struct vm *vm) {
     vm->size->sealed = true;
 }
 
+/* Names with an underscore are the prelude's own, but those that programs call. */
+static bool is_method(const char *name) {
+    static const char *const called[] = {"_indices", "_values", "_nnz"};
+    for (size_t i = 0; i < sizeof called / sizeof *called; i++)
+        if (!strcmp(name, called[i])) return true;
+    return name[0] != '_' || !strncmp(name, "__", 2);
+}
+
 void tensor_methods_extend(struct vm *vm, const struct module *m) {
     for (uint32_t i = 0; i < m->dict->entries.n; i++) {
         struct dict_entry e = m->dict->entries.at[i];
-        bool ours = e.key.s[0] != '_' || !strncmp(e.key.s, "__", 2);
-        if (ours && (e.value.kind == PY_FUNCTION || e.value.kind == PY_PROPERTY))
+        if (is_method(e.key.s) && (e.value.kind == PY_FUNCTION || e.value.kind == PY_PROPERTY))
             dict_put(vm->arena, vm->types[PY_TENSOR]->dict, e.key, e.value);
     }
 }

@@ -360,8 +360,9 @@ static void collect(struct vm *vm, struct data *x, struct py v, int depth) {
     for (uint32_t i = 0; i < v.list->n; i++) collect(vm, x, v.list->at[i], depth + 1);
 }
 
-static enum dtype type_of(const struct data *x, const enum dtype *given) {
-    return given ? *given : x->has_float || x->v.n == 0 ? DT_F32 : x->has_int ? DT_I64 : DT_BOOL;
+static enum dtype type_of(const struct vm *vm, const struct data *x, const enum dtype *given) {
+    if (given) return *given;
+    return x->has_float || x->v.n == 0 ? default_type(vm) : x->has_int ? DT_I64 : DT_BOOL;
 }
 
 /* A number of a list as an integer type has it. What does not fit is refused, as PyTorch does. */
@@ -390,7 +391,7 @@ bool eager_holds_complex(struct py data) { return holds_complex(data, 0); }
 struct py eager_data(struct vm *vm, struct py data, const enum dtype *dtype) {
     struct data x = {0};
     collect(vm, &x, data, 0);
-    enum dtype t = type_of(&x, dtype);
+    enum dtype t = type_of(vm, &x, dtype);
     struct py out = eager_new(vm, t, x.rank, x.size);
     struct value v;
     if (!value_alloc(&v, t, x.v.n))
@@ -420,7 +421,7 @@ static bool same_number(struct py a, struct py b) {
 static struct py data_nodes(struct vm *vm, struct py data, const enum dtype *dtype) {
     struct data x = {0};
     collect(vm, &x, data, 0);
-    enum dtype t = type_of(&x, dtype);
+    enum dtype t = type_of(vm, &x, dtype);
     bool same = true;
     for (uint32_t i = 1; i < x.v.n; i++) same &= same_number(x.v.at[i], x.v.at[0]);
     struct py parts = py_list(vm->arena, PY_LIST, NULL, 0);

@@ -398,7 +398,8 @@ static const char *check_values(struct vm *vm, struct entry *e, bool roots_only,
 
 const char *entry_check(struct vm *vm, struct entry *e, struct frame *f, bool want_text) {
     if (e->grad_enabled != vm->grad_enabled) return "grad mode differs";
-    if (memcmp(&e->autocast, &vm->autocast, sizeof e->autocast)) return "torch.autocast differs";
+    if (memcmp(&e->autocast, &vm->autocast, sizeof e->autocast))
+        return "torch.autocast or the default type differs";
     if (e->math_flags != vm->math_flags) return "allow_tf32 or float32_matmul_precision differs";
     if (e->n_random && e->seed != vm->seed) return "torch.manual_seed() differs";
     bool quick = is_unchanged(vm, e, f);

@@ -49,6 +49,7 @@
     FILE(torch_distributions_more, "torch_distributions_more.py")                                  \
     FILE(torch_autograd_functional, "torch_autograd_functional.py")                                \
     FILE(torch_autograd, "torch_autograd.py")                                                      \
+    FILE(torch_higher_order_ops, "torch_higher_order_ops.py")                                      \
     FILE(torch_dynamo, "torch_dynamo.py")                                                          \
     FILE(torch_fx, "torch_fx.py")                                                                  \
     FILE(torch_logging, "torch_logging.py")                                                        \
@@ -175,8 +176,9 @@ const char *prelude_text(const char *module) {
                               "    pass\n"},
         {"torch.nn.utils", ws_prelude_torch_nn_utils},
         {"torch.nn.utils.rnn", ws_prelude_torch_nn_utils_rnn},
-        {"torch.nn.utils.parametrizations", "from torch.nn.utils import weight_norm_parts as "
-                                            "weight_norm, spectral_norm_parts as spectral_norm\n"},
+        {"torch.nn.utils.parametrizations",
+         "from torch.nn.utils import weight_norm_parts as weight_norm, spectral_norm_parts as "
+         "spectral_norm, orthogonal\n"},
         {"torch.nn.utils.parametrize",
          "from torch.nn.utils import register_parametrization, remove_parametrizations, "
          "is_parametrized, cached\n"},
@@ -302,6 +304,12 @@ const char *prelude_text(const char *module) {
          "    return torch.compile(*args, **kwargs)\n"
          "def nested_compile_region(fn=None):\n"
          "    return (lambda f: f) if fn is None else fn\n"},
+        {"torch._higher_order_ops", ws_prelude_torch_higher_order_ops},
+        {"torch._higher_order_ops.cond", "from torch import cond\n"},
+        {"torch._higher_order_ops.while_loop", "from torch._higher_order_ops import while_loop\n"},
+        {"torch._higher_order_ops.scan", "from torch._higher_order_ops import scan\n"},
+        {"torch._higher_order_ops.associative_scan",
+         "from torch._higher_order_ops import associative_scan\n"},
         {"torch.autograd", ws_prelude_torch_autograd},
         {"torch.autograd.variable", "from torch.autograd import Variable\n"},
         {"torch.autograd.functional", ws_prelude_torch_autograd_functional},
@@ -486,7 +494,9 @@ const char *prelude_text(const char *module) {
         {"later", ws_prelude_later},
         {"missing", ws_prelude_missing},
         {"torch.fft", ws_prelude_torch_fft},
-        {"torch.sparse", "from torch import mm, addmm, softmax, log_softmax\n"
+        {"torch.sparse", "from torch import mm, addmm, softmax, log_softmax, sparse_coo_tensor\n"
+                         "FloatTensor = DoubleTensor = HalfTensor = sparse_coo_tensor\n"
+                         "LongTensor = IntTensor = BoolTensor = sparse_coo_tensor\n"
                          "def sum(input, dim=None, dtype=None):\n"
                          "    return input.sum() if dim is None else input.sum(dim)\n"},
         {"torch.distributed", "from _warpsmith import refuse\n"

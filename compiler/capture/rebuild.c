@@ -327,7 +327,7 @@ static void finish_effects(struct rebuild *r) {
     for (uint32_t i = 0; i < r->e->n_effects; i++) {
         const struct attribute_effect *x = &r->e->effects[i];
         struct py o = r->e->values[place_slot(r->e, x->place)];
-        dict_puts(r->vm->arena, o.instance->dict, x->name, rebuild(r, x->v));
+        attribute_put(r->vm, o, x->name, rebuild(r, x->v));
     }
 }
 

@@ -501,6 +501,14 @@ static bool retains(const struct tensor *t) {
     return !tape_is_stale(t) || (is_view(t) && t->retained == t->recorded);
 }
 
+/* After .grad has what this backward adds to it: a hook may step, and take the gradient away. */
+static void call_grad_hooks(struct vm *vm, struct tensor *t) {
+    const struct dict *hooks = t->grad_hooks;
+    for (uint32_t i = 0; hooks && i < hooks->entries.n; i++)
+        if (hooks->entries.at[i].live)
+            vm_call1(vm, hooks->entries.at[i].value, py_pointer(PY_TENSOR, t));
+}
+
 void tape_backward(struct vm *vm, const struct list *roots, const struct list *tangents,
                    bool create_graph) {
     struct backward w = {vm, roots, tangents, .create_graph = create_graph};
@@ -518,6 +526,7 @@ void tape_backward(struct vm *vm, const struct list *roots, const struct list *t
             grad = tensor_call(vm, OP_CLONE, &grad, 1);
         }
         t->grad = grad.tensor;
+        call_grad_hooks(vm, t);
     }
 }
 

@@ -730,6 +730,8 @@ struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *g
     struct args own = vm->trace ? guarded_args(vm, given) : *given;
     const struct args *a = &own;
     if (any_complex(a->at, a->n) || any_complex(a->named, a->n_named)) return complex_op(vm, b, a);
+    struct args typed;
+    if (vm->autocast.standard) typed = default_type_args(vm, b, a), a = &typed;
     if (!vm->autocast.of[0] && !vm->autocast.of[1]) return apply(vm, b, a);
     struct args cast = autocast_args(vm, b, a);
     return autocast_result(vm, b, a, apply(vm, b, &cast));

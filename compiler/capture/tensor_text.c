@@ -193,7 +193,8 @@ static void put_suffixes(struct text *x, struct buf *b, size_t start, int indent
         buf_puts(&size, ")");
         put_suffix(b, start, &column, indent, line, size.p);
     }
-    bool usual = empty && !x->imag ? d == DT_F32 : d == DT_F32 || d == DT_I64 || d == DT_BOOL;
+    bool usual = empty && !x->imag ? d == default_type(vm)
+                                   : d == default_type(vm) || d == DT_I64 || d == DT_BOOL;
     const char *name = !x->imag ? dtype_torch_name(d) : d == DT_F64 ? "complex128" : "complex64";
     if (!usual || (empty && x->imag))
         put_suffix(b, start, &column, indent, line,

@@ -234,9 +234,10 @@ struct args { /* of a call: positional, then named */
     uint32_t n_named;
 };
 
-/* torch.autocast: 0, or 1 + its type, of the CPU and of the GPU. */
+/* torch.autocast: 0, or 1 + its type, of the CPU and of the GPU; and torch.set_default_dtype: 0 of
+ * f32, or 1 + the type. */
 struct autocast {
-    uint8_t of[2];
+    uint8_t of[2], standard;
 };
 
 struct native; /* a function written in C: natives.h */
@@ -355,6 +356,8 @@ struct tensor {
     uint32_t recorded;     /* the memory's when tape was all there was to know */
     uint32_t retained;     /* the memory's when retain_grad() was called */
     struct dict *hooks;    /* number -> function of the gradient; NULL if there are none */
+    struct dict
+        *grad_hooks; /* number -> function of the tensor, once it has its grad; NULL: none */
 
     struct dict *attributes; /* what the program has set: p.no_decay = True; NULL: nothing */
 };

@@ -232,6 +232,8 @@ struct py attribute_get(struct vm *vm, struct py o, const char *name);
 bool is_missing(struct py o); /* a name of a module that is not there */
 void missing_refuse(struct vm *vm, struct py o) __attribute__((noreturn));
 void attribute_set(struct vm *vm, struct py o, const char *name, struct py v);
+/* Into the dict of o, whatever its class says; a module's buffer stays one. */
+void attribute_put(struct vm *vm, struct py o, const char *name, struct py v);
 void attribute_delete(struct vm *vm, struct py o, const char *name);
 struct py attribute_bind(struct vm *vm, struct py v, struct py self, struct class *class);
 const char *type_name(const struct vm *vm, struct py v);
@@ -281,6 +283,10 @@ struct py args_named(const struct args *a, const char *name); /* UNSET: not give
 /* Of an operator that is called as earlier versions of PyTorch had it, what it is now. */
 struct args args_of_today(struct vm *vm, enum op op, const struct args *a);
 struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a);
+/* The type that torch.set_default_dtype has set, and operands that make results of it:
+ * default_type.c. */
+enum dtype default_type(const struct vm *vm);
+struct args default_type_args(struct vm *vm, const struct builtin *b, const struct args *a);
 /* The operands as torch.autocast has them, and the result of these: autocast.c. */
 struct args autocast_args(struct vm *vm, const struct builtin *b, const struct args *a);
 struct py autocast_result(struct vm *vm, const struct builtin *b, const struct args *a,

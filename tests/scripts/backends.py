@@ -152,3 +152,5 @@ try:
     raise AssertionError('3 is no backend')
 except RuntimeError as e:
     print(e)
+print(torch.backends.mps.is_available(), torch.backends.mps.is_built(), torch.backends.mkldnn.is_available(), torch.xpu.is_available(),
+      torch.xpu.device_count(), 'cuda' if torch.cuda.is_available() else 'mps' if torch.backends.mps.is_available() else 'cpu')

@@ -84,3 +84,13 @@ for name in 'tests/scripts/checkpoint.py', 'tests/scripts/nothing.pt':
         raise AssertionError('loaded')
     except (RuntimeError, FileNotFoundError) as e:
         print(type(e).__name__, e)
+
+# -- in memory
+from io import BytesIO
+
+memory, state = BytesIO(), {'w': torch.arange(3.0), 'step': 7}
+torch.save(state, memory)
+state['w'].zero_()
+memory.seek(0)
+read = torch.load(memory, weights_only=True)
+assert read['w'].tolist() == [0, 1, 2] and read['step'] == 7

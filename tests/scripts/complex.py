@@ -72,3 +72,12 @@ print(torch.polar(torch.ones(2), torch.tensor([0.0, 1.0])), torch.tensor(2j), to
 print(torch.complex(torch.arange(24.0).reshape(2, 12) / 7, torch.linspace(-1e4, 1, 24).reshape(2, 12)))
 print(torch.zeros(40, 40, dtype=torch.complex64) * 1j, torch.zeros(0, dtype=torch.complex64), torch.tensor([1.5, 2.0], dtype=torch.cfloat))
 print(f'{z}', [z[1:]], (0.1 + 0.25j) * 3, repr(1e20 - 0.5j), torch.nn.Parameter(z).requires_grad)
+
+# -- quotients and their gradients, by all names; conjugates in memory of their own
+for divide in (torch.div, torch.true_divide, lambda a, b: a.divide(b), lambda a, b: a / b, lambda a, b: torch.div(2.0, b) * a):
+    p, q = torch.tensor([[-8.5, -1.75], [1.0, 2.0]], requires_grad=True), torch.tensor([[-4.25, -2.5], [0.5, -1.0]], requires_grad=True)
+    quotient = torch.view_as_real(torch.resolve_conj(divide(torch.view_as_complex(p), torch.view_as_complex(q))))
+    (quotient * torch.tensor([1.0, 0.3])).sum().backward()
+    print([[round(v, 4) for v in part.flatten().tolist()] for part in (quotient, p.grad, q.grad)])
+w = torch.tensor([1 + 2j, 3 - 4j])
+print(w.conj_physical(), w.clone().conj_physical_(), torch.multiply(w, w), torch.subtract(w, 1j), torch.rand_like(w).dtype, w.clone().normal_().shape)

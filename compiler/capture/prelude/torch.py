@@ -1,6 +1,6 @@
 """torch: what is not an operator of graph/ops.def by itself."""
 
-from _warpsmith import (holds_complex, is_known, op, refuse, graph_break, is_parameter, computes, tensor as from_data, seed as _seed, grad_mode, set_grad_mode,
+from _warpsmith import (default_type as _default_type, set_default_type as _set_default_type, holds_complex, is_known, op, refuse, graph_break, is_parameter, computes, tensor as from_data, seed as _seed, grad_mode, set_grad_mode,
                         is_script, has_cuda, on_cuda, stream, print_options, call as _call)
 from torch._tensor import squeeze, unbind, chunk, var, std, max, min, norm, softmax, log_softmax
 from torch._tensor import cummax, cummin, logcumsumexp
@@ -220,12 +220,22 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
     print_options(*given, -1 if sci_mode is None and profile is None else 0 if sci_mode is None else 2 if sci_mode else 1)
 
 
+class _NoDevice:
+    """torch.xpu, torch.mps: kinds of devices of which there is none."""
+    is_available = is_initialized = lambda self: False
+    device_count = lambda self: 0
+    empty_cache = synchronize = manual_seed = manual_seed_all = lambda self, *args: None
+
+
+xpu = mps = _NoDevice()
+
+
 def set_default_device(device):
     pass
 
 
 def get_default_dtype():
-    return float32
+    return _default_type()
 
 
 def sym_sum(args):
@@ -320,8 +330,19 @@ def sparse_coo_tensor(indices, values, size=None, dtype=None, device=None, requi
         if not computes():
             refuse('torch.sparse_coo_tensor without a size is not supported here')
         size = [_whole(n) + 1 for n in indices.amax(1).tolist()]
-    made = full([*size, *values.shape[1:]], 0, values.dtype)
-    return made.index_put(tuple(indices.unbind(0)), values, accumulate=True)
+    return _with_elements(indices.unbind(0), values, size)
+
+
+def _with_elements(places, values, size):
+    return full([*size, *values.shape[1:]], 0, values.dtype).index_put(tuple(places), values, accumulate=True)
+
+
+def sparse_csr_tensor(crow_indices, col_indices, values, size=None, dtype=None, device=None, requires_grad=False, **options):
+    crow, columns = as_tensor(crow_indices), as_tensor(col_indices)
+    rows = searchsorted(crow, arange(columns.numel()), right=True) - 1
+    if size is None:
+        size = [crow.numel() - 1, _whole(columns.max().item()) + 1]
+    return _with_elements([rows, columns], as_tensor(values, dtype), size)
 
 
 spmm = smm = lambda input, mat2: input @ mat2
@@ -403,12 +424,12 @@ def where(condition, self=None, other=None, input=None):
 def linspace(start, end, steps, dtype=None, device=None, requires_grad=False, **placement):
     steps = steps.item() if isinstance(steps, Tensor) else steps
     if steps < 2:
-        first = full((steps,), 0 if isinstance(start, Tensor) else start, dtype=dtype or float32)
+        first = full((steps,), 0 if isinstance(start, Tensor) else start, dtype=dtype or _default_type())
         return _placed((first + start).to(first.dtype) if isinstance(start, Tensor) else first, device, requires_grad)
     step = (end - start) / (steps - 1)
     i = arange_(0, steps, 1, float64)
     low, high = start + i * step, end - (steps - 1 - i) * step
-    x = where_(i < steps / 2, low, high).to(dtype or float32)
+    x = where_(i < steps / 2, low, high).to(dtype or _default_type())
     return _placed(x, device, requires_grad)
 
 
@@ -610,6 +631,11 @@ def cond(pred, true_fn, false_fn, operands=()):
     return _picked(pred, true_fn(*operands), false_fn(*operands))
 
 
+def poisson(input, generator=None):
+    from torch.distributions._more import _poisson_draw
+    return _poisson_draw(input, generator)
+
+
 def _picked(pred, a, b):
     if isinstance(a, Tensor):
         return where_(pred, a, b)
@@ -740,7 +766,7 @@ randn_ = op('randn')
 
 
 def logspace(start, end, steps, base=10.0, dtype=None, **placement):
-    return (base ** linspace(start, end, steps, dtype=float64)).to(dtype or float32)
+    return (base ** linspace(start, end, steps, dtype=float64)).to(dtype or _default_type())
 
 
 def fill(input, value):
@@ -748,7 +774,7 @@ def fill(input, value):
 
 
 def scalar_tensor(s, dtype=None, **placement):
-    return full_((), s, dtype or float32)
+    return full_((), s, dtype or _default_type())
 
 
 def block_diag(*tensors):
@@ -813,16 +839,22 @@ def chain_matmul(*matrices):
 
 def save(obj, f, pickle_protocol=2, _use_new_zipfile_serialization=True):
     """Tensors, numbers, strings, lists, tuples and dicts of them, in PyTorch's format."""
+    from io import BytesIO
     from os import fspath
+    from pickle import dump
     from _warpsmith import save_state
-    save_state(fspath(f), obj)
+    dump(obj, f) if isinstance(f, BytesIO) else save_state(fspath(f), obj)
 
 
 def load(f, map_location=None, *, weights_only=True, mmap=None):
+    from io import BytesIO
     from os import fspath
+    from pickle import load as unpickled
     from _warpsmith import load_state
     if callable(map_location) or isinstance(map_location, dict):
         refuse('torch.load takes a device as map_location')
+    if isinstance(f, BytesIO):
+        return unpickled(f)
     place = None if map_location is None else str(map_location).startswith('cuda')
     return load_state(fspath(f), place)
 
@@ -834,7 +866,7 @@ def vmap(function, in_dims=0, out_dims=0, randomness='error', chunk_size=None):
 
 class finfo:
     def __init__(self, dtype=None):
-        name = str(dtype or float32)
+        name = str(dtype or _default_type())
         table = {
             'torch.float32': (32, 1.1920928955078125e-07, 3.4028234663852886e+38, 1.1754943508222875e-38, 1e-06),
             'torch.float64': (64, 2.220446049250313e-16, 1.7976931348623157e+308, 2.2250738585072014e-308, 1e-15),
@@ -874,8 +906,7 @@ def can_cast(from_, to):
 
 
 def set_default_dtype(d):
-    if d != float32:
-        refuse(f'torch.set_default_dtype({d}) is not supported; --dtype casts a workload')
+    _set_default_type(d)
 
 
 class _TypeOf:
@@ -895,6 +926,12 @@ class _TypeOf:
 FloatTensor, LongTensor, IntTensor, DoubleTensor, HalfTensor, BoolTensor, ShortTensor, CharTensor, ByteTensor = [
     _TypeOf(d) for d in (float32, int64, int32, float64, float16, bool, int16, int8, uint8)]
 BFloat16Tensor = _TypeOf(bfloat16)
+
+
+def set_default_tensor_type(t):
+    """torch.DoubleTensor, or its name: of a module of torch, one is as the other."""
+    of = globals()[t.split('.')[-1]] if isinstance(t, str) else t
+    _set_default_type(of.dtype)
 
 
 def _copied(function):

@@ -37,10 +37,12 @@ def _tangents(grads, outputs):
 
 def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True,
          allow_unused=None, is_grads_batched=False, materialize_grads=False):
-    if is_grads_batched:
-        refuse('is_grads_batched is not supported')
     _need_no_hooks()
     outputs, inputs = _list(outputs), _list(inputs)
+    if is_grads_batched:
+        rows = [grad(outputs, inputs, list(row), True, create_graph, only_inputs, allow_unused, materialize_grads=materialize_grads)
+                for row in zip(*_list(grad_outputs))]
+        return tuple([None if of[0] is None else torch.stack(of) for of in zip(*rows)])
     if not all([x.requires_grad for x in inputs]):
         raise RuntimeError('One of the differentiated Tensors does not require grad')
     found = _grad(outputs, inputs, _tangents(grad_outputs, outputs), create_graph)
@@ -52,10 +54,29 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     return found
 
 
-def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False):
+def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
     _need_no_hooks()
     tensors = _list(tensors)
-    _backward(tensors, _tangents(grad_tensors, tensors), create_graph)
+    along = _tangents(grad_tensors, tensors)
+    if inputs is None:
+        _backward(tensors, along, create_graph)
+        return
+    inputs = _list(inputs)
+    if not inputs:
+        raise RuntimeError("'inputs' argument to backward() cannot be empty.")
+    for x, g in zip(inputs, _grad(tensors, inputs, along, create_graph)):
+        if g is not None:
+            x.grad = g if x.grad is None else x.grad + g
+
+
+def gradcheck(func, inputs, **options):
+    from torch.autograd.functional import _gradcheck
+    return _gradcheck(func, inputs, **options)
+
+
+def gradgradcheck(func, inputs, grad_outputs=None, **options):
+    from torch.autograd.functional import _gradgradcheck
+    return _gradgradcheck(func, inputs, grad_outputs, **options)
 
 
 class FunctionCtx:

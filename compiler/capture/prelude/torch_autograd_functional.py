@@ -96,3 +96,61 @@ def vhp(func, inputs, v=None, create_graph=False, strict=False):
 
 
 hvp = vhp
+
+
+# -- gradients beside differences of the function's values
+
+
+class GradcheckError(RuntimeError):
+    pass
+
+
+def _differences(func, inputs, k, eps):
+    """[output][element of the k-th input, element of the output], from values eps before and behind each."""
+    with torch.no_grad():
+        x, rows = inputs[k].detach(), []
+        for i in range(x.numel()):
+            ends = []
+            for step in (eps, -eps):
+                moved = x.clone().reshape(-1)
+                moved[i] += step
+                ends.append(_several(func(*inputs[:k], moved.view(x.shape), *inputs[k + 1:])))
+            rows.append([(a - b).reshape(-1) / (2 * eps) for a, b in zip(*ends)])
+    return [torch.stack(of) for of in zip(*rows)]
+
+
+def _gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=True, **options):
+    inputs = _several(inputs)
+    wanted = [k for k, x in enumerate(inputs) if isinstance(x, torch.Tensor) and x.requires_grad]
+    if not wanted:
+        raise ValueError('gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True.')
+    outs = _several(func(*inputs))
+    for k in wanted:
+        if not inputs[k].numel():
+            continue
+        for n, (out, differences) in enumerate(zip(outs, _differences(func, inputs, k, eps))):
+            found = [_gradients(element, [inputs[k]], None, True)[0].detach().reshape(-1) for element in out.reshape(-1).unbind()]
+            found = torch.stack(found, 1) if found else differences
+            if torch.allclose(found, differences, rtol, atol):
+                continue
+            if not raise_exception:
+                return False
+            raise GradcheckError(f'Jacobian mismatch for output {n} with respect to input {k},\n'
+                                 f'numerical:{differences}\nanalytical:{found}\n')
+    return True
+
+
+def _gradgradcheck(func, inputs, grad_outputs=None, **options):
+    """The check of the gradients as functions of the inputs, and of what goes back."""
+    inputs = _several(inputs)
+    wanted = [k for k, x in enumerate(inputs) if isinstance(x, torch.Tensor) and x.requires_grad]
+    outs = _several(func(*inputs))
+    back = _several(grad_outputs) if grad_outputs is not None else [torch.randn_like(o).requires_grad_() for o in outs]
+
+    def gradients(*given):
+        with torch.enable_grad():
+            own = [x.view_as(x) if k in wanted and x.requires_grad else x.detach().requires_grad_() if k in wanted else x
+                   for k, x in enumerate(given[:len(inputs)])]
+            return tuple(_grad(_several(func(*own)), [own[k] for k in wanted], given[len(inputs):], create_graph=True,
+                               materialize_grads=True))
+    return _gradcheck(gradients, (*inputs, *back), **options)

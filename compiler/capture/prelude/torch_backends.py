@@ -45,6 +45,15 @@ class _Settings:
     pass
 
 
+class _Part:
+    """What a program asks of before it chooses a device or a way: is it there?"""
+    enabled = deterministic = allow_tf32 = False
+
+    def __init__(self, there):
+        self.is_available = self.is_built = lambda: there
+
+
+mps, mkldnn, mkl, openmp = [_Part(there) for there in (False, True, True, True)]
 cuda = _Settings()
 cuda.matmul = _Matmul()
 

@@ -100,6 +100,21 @@ class Complex:
     def conj(self):
         return Complex(self.real, -self.imag)
 
+    conj_physical = conj
+
+    def normal_(self, mean=0.0, std=1.0, generator=None):
+        for part, middle in ((self.real, _real(mean)), (self.imag, _imag(mean))):
+            part.normal_(middle, std * math.sqrt(0.5), generator=generator)
+        return self
+
+    def uniform_(self, *args, **kwargs):
+        for part in (self.real, self.imag):
+            part.uniform_(*args, **kwargs)
+        return self
+
+    def istft(self, *args, **kwargs):
+        return torch.istft(self, *args, **kwargs)
+
     def resolve_conj(self):
         return self
 
@@ -436,7 +451,10 @@ def _where(condition, x, y):
 
 _FUNCTIONS = {'add': lambda x, y, alpha=1: x + y * alpha, 'sub': lambda x, y, alpha=1: x - y * alpha, 'mul': operator.mul,
               'div': operator.truediv, 'pow': operator.pow, 'neg': operator.neg, 'full': _full, 'where': _where,
-              'matmul': operator.matmul, 'mm': operator.matmul, 'bmm': operator.matmul, 'mv': operator.matmul}
+              'matmul': operator.matmul, 'mm': operator.matmul, 'bmm': operator.matmul, 'mv': operator.matmul,
+              'true_divide': operator.truediv, 'divide': operator.truediv, 'multiply': operator.mul, 'subtract': operator.sub,
+              'rand_like': lambda x, **options: x._each(lambda part: torch.rand_like(part, **options)),
+              'randn_like': lambda x, **options: x._each(lambda part: torch.randn_like(part, **options)) * math.sqrt(0.5)}
 
 
 def _with(x):

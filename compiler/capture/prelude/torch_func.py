@@ -68,6 +68,11 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     return (value, along, *aux)
 
 
+def linearize(func, *primals):
+    """What func returns, and its derivative there as a function of tangents."""
+    return func(*primals), lambda *tangents: jvp(func, primals, tangents)[1]
+
+
 def grad_and_value(func, argnums=0, has_aux=False):
     def run(*args, **kwargs):
         before = set_grad_mode(True)

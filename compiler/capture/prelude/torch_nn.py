@@ -116,6 +116,8 @@ class Module:
     def register_buffer(self, name, tensor, persistent=True):
         if not persistent:
             self.__dict__.setdefault('_transient', set()).add(name)
+        if tensor is None:
+            self.__dict__.setdefault('_ws_buffers', {})[name] = None
         parts = torch.is_complex(tensor)
         setattr(self, name, None if tensor is None else tensor._each(buffer) if parts else buffer(tensor))
 
@@ -236,6 +238,18 @@ class Module:
             found += [(path + '.' + name if path else name, v) for name, v in module._ws_tensors() if wanted(v)]
         return found
 
+    def _ws_own_buffers(self):
+        """Tensors that are buffers, and what is under names that buffers had: a tensor, or None."""
+        names = self.__dict__.get('_ws_buffers', ())
+        return [(name, v) for name, v in self._ws_tensors() if is_buffer(v) or
+                name in names and (v is None or isinstance(v, torch.Tensor)) and not is_parameter(v)]
+
+    def _ws_named_buffers(self, prefix='', recurse=True):
+        found = []
+        for path, module in self._ws_all_modules(prefix) if recurse else [(prefix, self)]:
+            found += [(path + '.' + name if path else name, v) for name, v in module._ws_own_buffers() if v is not None]
+        return found
+
     def _named_members(self, get_members_fn, prefix='', recurse=True, remove_duplicate=True):
         found = []
         for path, module in self._ws_all_modules(prefix) if recurse else [(prefix, self)]:
@@ -250,7 +264,7 @@ class Module:
         return [value for _, value in self.named_parameters(recurse=recurse)]
 
     def named_buffers(self, prefix='', recurse=True, remove_duplicate=True):
-        found = self._ws_named(is_buffer, prefix, recurse)
+        found = self._ws_named_buffers(prefix, recurse)
         return _once(found) if remove_duplicate else found
 
     def buffers(self, recurse=True):
@@ -258,7 +272,7 @@ class Module:
 
     _modules = property(lambda self: _Table(self, self._ws_children(), self.add_module))
     _parameters = property(lambda self: _Table(self, self._ws_named(is_parameter, recurse=False), self.register_parameter))
-    _buffers = property(lambda self: _Table(self, self._ws_named(is_buffer, recurse=False), self.register_buffer))
+    _buffers = property(lambda self: _Table(self, self._ws_own_buffers(), self.register_buffer))
 
     def apply(self, function):
         for child in self.children():
@@ -293,7 +307,7 @@ class Module:
 
     def zero_grad(self, set_to_none=True):
         for p in self.parameters():
-            p.grad = None
+            p.grad = None if set_to_none or p.grad is None else torch.zeros_like(p.grad)
 
     def half(self):
         return self.to(torch.float16)
@@ -327,7 +341,7 @@ class Module:
         for path, module in self._ws_all_modules(''):
             transient = [path + '.' + name if path else name for name in module.__dict__.get('_transient', ())]
             found += module._ws_named(is_parameter, path, False)
-            found += [entry for entry in module._ws_named(is_buffer, path, False) if entry[0] not in transient]
+            found += [entry for entry in module._ws_named_buffers(path, False) if entry[0] not in transient]
         return dict(found)
 
     def _ws_modules_with(self, hooks, prefix=''):

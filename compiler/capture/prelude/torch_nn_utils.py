@@ -2,7 +2,7 @@
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from _warpsmith import Parameter, buffer
+from _warpsmith import Parameter, buffer, refuse
 
 
 def _list(parameters):
@@ -223,3 +223,64 @@ def remove_parametrizations(module, tensor_name, leave_parametrized=True):
         del module.parametrizations
     setattr(module, tensor_name, Parameter(value) if isinstance(original, Parameter) else buffer(value))
     return module
+
+
+# -- weights whose columns, or rows where there are fewer, are orthogonal
+
+
+def _positive_q(x):
+    """Q of the decomposition x = QR, where R's diagonal is not negative."""
+    q, r = torch.linalg.qr(x)
+    return q * torch.where(r.diagonal(dim1=-2, dim2=-1) < 0, -1.0, 1.0).unsqueeze(-2)
+
+
+class _Orthogonal(nn.Module):
+    """base Q, where base is what the weight was set to, and Q is made of a parameter that begins with what makes it the unit."""
+
+    def __init__(self, weight, orthogonal_map):
+        super().__init__()
+        self.shape, self.orthogonal_map = weight.shape, orthogonal_map
+        self.register_buffer('base', None)
+
+    def forward(self, x):
+        wide = x.size(-2) < x.size(-1)
+        x = x.mT if wide else x
+        n, k = x.shape[-2:]
+        if self.orthogonal_map == 'householder':
+            a = x.tril(-1)
+            q = torch.linalg.householder_product(a, 2.0 / (1.0 + (a * a).sum(-2)))
+            q = q * x.diagonal(dim1=-2, dim2=-1).detach().trunc().unsqueeze(-2)
+        else:
+            x = F.pad(x.tril(), (0, n - k))
+            a, one = x - x.mT, torch.eye(n, dtype=x.dtype)
+            q = torch.matrix_exp(a) if self.orthogonal_map == 'matrix_exp' else torch.linalg.solve(one - a / 2, one + a / 2)
+            q = q[..., :k]
+        q = self.base @ q
+        return q.mT if wide else q
+
+    def right_inverse(self, q):
+        if q.shape != self.shape:
+            raise ValueError(f'Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {q.shape}.')
+        tall = q.mT if q.size(-2) < q.size(-1) else q
+        n, k = tall.shape[-2:]
+        if n > k:
+            self.base = _positive_q(torch.cat([tall, torch.randn(*tall.shape[:-1], n - k, dtype=q.dtype)], -1))
+        else:
+            unit = torch.eye(n, dtype=q.dtype)
+            is_orthogonal = torch.allclose(tall.mT @ tall, unit, atol=10.0 * n * torch.finfo(q.dtype).eps)
+            self.base = tall.clone() if is_orthogonal else _positive_q(tall)
+        made = torch.zeros_like(q)
+        made.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
+        return made
+
+
+def orthogonal(module, name='weight', orthogonal_map=None, *, use_trivialization=True):
+    weight = getattr(module, name)
+    if weight.ndim < 2:
+        raise ValueError(f'Expected a matrix or batch of matrices. Got a tensor of {weight.ndim} dimensions.')
+    if not use_trivialization:
+        refuse('orthogonal(use_trivialization=False) is not supported')
+    chosen = orthogonal_map or ('matrix_exp' if weight.size(-2) == weight.size(-1) else 'householder')
+    if chosen not in ('matrix_exp', 'cayley', 'householder'):
+        raise ValueError('orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: ' + str(chosen))
+    return register_parametrization(module, name, _Orthogonal(weight, chosen), unsafe=True)

@@ -4,8 +4,8 @@ import math
 from collections import namedtuple
 
 import torch
-from _warpsmith import (op, refuse, graph_break, assign, reshaped, fills_memory as _fills_memory, copy_of_view as _copy_of_view, item as _item, tolist as _tolist, backward as _backward, get_grad,
-                        move, on_cuda, computes, is_known, nonzero as _nonzero, hooks as _hooks,
+from _warpsmith import (op, refuse, graph_break, assign, reshaped, fills_memory as _fills_memory, copy_of_view as _copy_of_view, item as _item, tolist as _tolist, get_grad,
+                        move, on_cuda, computes, is_known, nonzero as _nonzero, hooks as _hooks, grad_hooks as _grad_hooks,
                         retain_grad as _retain_grad, storage_offset as _storage_offset, data_ptr as _data_ptr,
                         grad_name as _grad_name, grad_mode as _grad_mode, set_grad_mode as _set_grad_mode)
 _range, _reversed, _sorted = range, reversed, sorted
@@ -575,7 +575,7 @@ _unsqueeze, _transpose, _index = op('unsqueeze'), op('transpose'), op('index')
 
 
 def div(self, other, rounding_mode=None):
-    if not torch.is_tensor(self) and not torch.is_tensor(other):
+    if not any([torch.is_tensor(x) or torch.is_complex(x) for x in (self, other)]):
         self = torch.tensor(self)
     if rounding_mode is None:
         return _div(self, other)
@@ -1267,7 +1267,7 @@ def lgamma(self):
     out = _where(x == 1, (1 - x) * 0.5772156649015329, _where(x == 2, (x - 2) * 0.4227843350984671, out))  # 0, with its slope
     out = _where(x.abs() < 1e-17, -x.abs().log(), out)
     pole = (x <= 0) & (x == x.floor()) | (x == torch.inf)  # -inf is one, too
-    return _where(pole, torch.inf, out).to(self.dtype if self.is_floating_point() else torch.float32)
+    return _where(pole, torch.inf, out).to(self.dtype if self.is_floating_point() else torch.get_default_dtype())
 
 
 def digamma(self):
@@ -1286,7 +1286,7 @@ def digamma(self):
     out = _where(low, above - math.pi * turn.cos() / turn.sin(), above)
     out = _where(x == 0, _copysign(torch.full_like(x, math.inf), -x), _where((x < 0) & (x == x.floor()), math.nan, out))
     out = _where(x == math.inf, x, out)
-    return out.to(self.dtype if self.is_floating_point() else torch.float32)
+    return out.to(self.dtype if self.is_floating_point() else torch.get_default_dtype())
 
 
 _BERNOULLI = [1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330]
@@ -1324,7 +1324,7 @@ def polygamma(n, self):
         factors = [(slope[k] if k < len(slope) else 0) + (slope[k - 2] if k >= 2 else 0) for k in _range(len(factors) + 1)]
     cot = _horner(turn.cos() / turn.sin(), factors[::-1]) * (-math.pi) ** n * math.pi
     out = _where(pole, sign * math.inf, _where(low, -sign * above - cot, above))
-    return out.to(self.dtype if self.is_floating_point() else torch.float32)
+    return out.to(self.dtype if self.is_floating_point() else torch.get_default_dtype())
 
 
 def _bessel(self, order, scaled):
@@ -1342,7 +1342,7 @@ def _bessel(self, order, scaled):
     far = far * (x.sign() if order else 1) / (2 * math.pi * a.clamp(min=16)).sqrt()
     out = _where(a < 16, near, far)
     out = out if scaled else out * a.exp()
-    return out.to(self.dtype if self.is_floating_point() else torch.float32)
+    return out.to(self.dtype if self.is_floating_point() else torch.get_default_dtype())
 
 
 def i0(self):
@@ -1615,10 +1615,7 @@ def nonzero(self, *, as_tuple=False):
 
 
 def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
-    if inputs is not None:
-        refuse('backward(inputs=...) is not supported; torch.autograd.grad has gradients of some')
-    torch.autograd._need_no_hooks()
-    _backward([self], [gradient], create_graph)
+    torch.autograd.backward([self], [gradient], retain_graph, create_graph, inputs=inputs)
 
 
 device = property(lambda self: torch.device('cuda', 0) if on_cuda(self) else torch._device)
@@ -1759,12 +1756,48 @@ def register_hook(self, hook):
     return RemovableHandle(_hooks(self), hook)
 
 
+def register_post_accumulate_grad_hook(self, hook):
+    return RemovableHandle(_grad_hooks(self), hook)
+
+
 def to_sparse(self, *args, **kwargs):
     """Sparse tensors are dense ones: the same numbers, with zeros in memory."""
     return self
 
 
 to_dense = coalesce = to_sparse_csr = to_sparse_coo = to_sparse
+
+
+def indices(self):
+    """Where a sparse tensor has elements, in memory's order, as coalesce() leaves them: where they are no zeros."""
+    return self.nonzero().t()
+
+
+def values(self):
+    return self[tuple(self.nonzero().unbind(1))]
+
+
+_indices, _values = indices, values
+
+
+def crow_indices(self):
+    """Before each row, how many elements there are in rows above, and how many there are in all."""
+    return torch.cat([torch.zeros(1, dtype=torch.int64), (self != 0).sum(1).cumsum(0)])
+
+
+def col_indices(self):
+    return indices(self)[1]
+
+
+def _nnz(self):
+    return indices(self).size(1)
+
+
+def is_coalesced(self):
+    return True
+
+
+sparse_dim, dense_dim = lambda self: self.ndim, lambda self: 0
 
 
 # -- operators by their methods' names, as graphs call them
