@@ -1,6 +1,6 @@
 """torch: what is not an operator of graph/ops.def by itself."""
 
-from _warpsmith import (holds_complex, is_known, op, refuse, graph_break, is_parameter, computes, tensor as from_data, seed as _seed, grad_mode, set_grad_mode,
+from _warpsmith import (holds_complex, op, refuse, graph_break, is_parameter, computes, tensor as from_data, seed as _seed, grad_mode, set_grad_mode,
                         is_script, has_cuda, on_cuda, stream, print_options, call as _call)
 from torch._tensor import squeeze, unbind, chunk, var, std, max, min, norm, softmax, log_softmax
 from torch._tensor import cummax, cummin, logcumsumexp
@@ -393,10 +393,8 @@ where_ = op('where')
 
 
 def where(condition, self=None, other=None, input=None):
-    if self is None and input is None and (computes() or is_known(condition)):
-        return condition.nonzero(as_tuple=True)
     if self is None and input is None:
-        graph_break('shape of torch.where() of a condition alone', 'torch.where(condition, a, b) keeps the shape')
+        return condition.nonzero(as_tuple=True)
     return where_(condition, input if self is None else self, other)
 
 
