@@ -25,6 +25,7 @@ enum {
 
 struct block {
     bool handler;    /* of an exception being handled, else a try block */
+    bool passes;     /* try: of a with that lets all exceptions through, as of torch.no_grad() */
     int32_t target;  /* try: the handler */
     uint32_t depth;  /* try: of the stack */
     struct py error; /* handler: what it handles */
