@@ -672,7 +672,7 @@ static struct py track(struct vm *vm, const struct builtin *b, const struct args
     return out;
 }
 
-/* p.add_(step, alpha=-lr * ratio), whose alpha is a tensor of no dimensions: step is what it scales. */
+/* p.add_(step, alpha=-lr * ratio), whose alpha is a tensor: step is what it scales. */
 static void scale_by_tensor(struct vm *vm, enum op op, struct args *a) {
     bool sum = op == OP_ADD || op == OP_SUB, product = op == OP_ADDCMUL || op == OP_ADDCDIV;
     if (a->n < 2 || (!sum && !product)) return;
