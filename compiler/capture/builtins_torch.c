@@ -27,6 +27,8 @@ NATIVE(torch_shape) {
     return out;
 }
 
+NATIVE(torch_selected_places) { return selected_places(vm, v[0], (int)v[1].i); }
+
 NATIVE(torch_make_size) {
     struct list *l = GIVEN(0) ? vm_list(vm, v[0]) : NEW(vm->arena, struct list);
     l->is_size = true;

@@ -17,7 +17,7 @@ static int consumed(struct vm *vm, const struct list *parts) {
     int n = 0;
     for (uint32_t i = 0; i < parts->n; i++) {
         struct py p = parts->at[i];
-        bool mask = p.kind == PY_TENSOR && tensor_meta(vm, p)->dtype == DT_BOOL;
+        bool mask = p.kind == PY_TENSOR && selected_meta(vm, p)->dtype == DT_BOOL;
         bool none = p.kind == PY_NONE || p.kind == PY_ELLIPSIS || p.kind == PY_BOOL;
         n += mask ? tensor_meta(vm, p)->rank : !none;
     }
@@ -91,7 +91,7 @@ static bool rows_of_bools(struct vm *vm, struct py list, struct list *rows) {
 }
 
 static bool is_index(struct vm *vm, struct py i) {
-    return i.kind == PY_TENSOR && dtype_is_int(tensor_meta(vm, i)->dtype);
+    return i.kind == PY_TENSOR && dtype_is_int(selected_meta(vm, i)->dtype);
 }
 
 /* [2, 0] as a tensor, and [[2, 0], [1, 1]]; anything else than integers is refused. */
@@ -398,6 +398,7 @@ static void set_recorded(struct vm *vm, struct py x, struct py i, struct py v) {
 /* x[i] = v: an update in place of the view x[i]. */
 void tensor_subscript_set(struct vm *vm, struct py x, struct py i, struct py v) {
     if (x.tensor->selected) return selected_subscript_set(vm, x, i, v);
+    if (!tensor_is_eager(vm, x) && selected_places_set(vm, x, &i, v)) return;
     if (!tensor_is_eager(vm, x) && set_masked(vm, x, i, v)) return;
     bool grad = x.tensor->requires_grad || (v.kind == PY_TENSOR && v.tensor->requires_grad);
     if (tensor_is_eager(vm, x) && vm->grad_enabled && grad) return set_recorded(vm, x, i, v);

@@ -111,6 +111,7 @@ static const struct {
     {"torch._spectral", NULL, NULL},
     {"torch._polynomials", NULL, NULL},
     {"torch._windows", NULL, NULL},
+    {"torch._foreach", NULL, NULL},
     {"torch._functions", NULL, NULL},
     {"torch.signal", NULL, NULL},
     {"torch.signal.windows", NULL, NULL},

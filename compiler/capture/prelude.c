@@ -71,6 +71,7 @@
     FILE(torch_functions, "torch_functions.py")                                                    \
     FILE(torch_signal_windows, "torch_signal_windows.py")                                          \
     FILE(torch_masked, "torch_masked.py")                                                          \
+    FILE(torch_foreach, "torch_foreach.py")                                                        \
     FILE(copy, "copy.py")                                                                          \
     FILE(numpy, "numpy.py")                                                                        \
     FILE(numpy_random, "numpy_random.py")                                                          \
@@ -155,6 +156,7 @@ const char *prelude_text(const char *module) {
         {"torch._windows", ws_prelude_torch_windows},
         {"torch._functions", ws_prelude_torch_functions},
         {"torch.masked", ws_prelude_torch_masked},
+        {"torch._foreach", ws_prelude_torch_foreach},
         {"torch.signal", ""},
         {"torch.signal.windows", ws_prelude_torch_signal_windows},
         {"torch.cuda", ws_prelude_torch_cuda},

@@ -7,6 +7,10 @@
  *
  *   picked[:, 0] = 1        what is picked is memory of its own, which nobody else looks at
  *
+ *   i, j = torch.where(mask)
+ *                           places are picked, too: x[i], y[i] += v and y.index_add_(0, i, v) look
+ *                           up and update all rows; those that do not count land nowhere, or add 0
+ *
  * Between the mask and the reduction there may be whatever makes each row of that row alone, by the
  * proof of graph/rowwise.c; all that is picked by one mask goes together. Anything else asks for
  * the shape, and is refused as the subscript would be. A trace of a script in which something that
@@ -113,6 +117,40 @@ static bool same_value(const struct graph *g, node_id a, node_id b, int depth) {
 static bool same_selection(struct vm *vm, const struct selection *a, const struct selection *b) {
     enum { DEPTH = 8 };
     return a == b || same_value(vm_graph(vm), a->mask, b->mask, DEPTH);
+}
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+/* Of a mask [T, E], dimension 0: 0 E times, 1 E times, ... */
+static struct py all_places(struct vm *vm, const struct meta *mask, int dim) {
+    struct py line = py_list(vm->arena, PY_TUPLE, NULL, 0), sizes = tensor_sizes(vm, mask, 0);
+    for (int k = 0; k < mask->rank; k++)
+        vec_push(vm->arena, line.list, k == dim ? sizes.list->at[k] : py_int(1));
+    struct py bounds[4] = {py_int(0), sizes.list->at[dim], py_int(1), py_dtype(DT_I64)};
+    struct py at = tensor_call(vm, OP_ARANGE, bounds, 4);
+    return rows_of(vm, call2(vm, OP_EXPAND, call2(vm, OP_VIEW, at, line), sizes), mask->rank);
+}
+
+struct py selected_places(struct vm *vm, struct py mask, int dim) {
+    if (!is_mask(vm, mask) || !tensor_meta(vm, mask)->rank) selected_refuse(vm);
+    struct selection *s = NEW(vm->arena, struct selection);
+    struct meta m = *tensor_meta(vm, mask);
+    s->mask = tensor_node(vm, mask);
+    s->rows = tensor_node(vm, rows_of(vm, mask, m.rank));
+    struct py at = all_places(vm, &m, dim);
+    s->has_place = m.rank == 1;
+    s->place = tensor_node(vm, at);
+    return select(vm, at, s);
+}
+
+/* Places of a mask of one dimension are as good as the mask, which looks nothing up. */
+static struct py mask_of_places(struct vm *vm, struct py x, struct py index) {
+    if (index.kind != PY_TENSOR || !index.tensor->selected) return index;
+    const struct selection *s = index.tensor->selected;
+    if (!s->has_place || s->place != index.tensor->node || index.tensor->graph != vm_graph(vm))
+        return index;
+    struct py mask = tensor_new(vm, s->mask);
+    return has_rows_for(vm, tensor_meta(vm, x), tensor_meta(vm, mask)) ? mask : index;
 }
 
 bool selected_value(struct vm *vm, struct py x, struct py mask, struct py *v) {
@@ -402,14 +440,34 @@ static bool loss(struct vm *vm, const struct picked *p, const struct node *n, st
     return true;
 }
 
+/* y.index_add(dim, i, v): rows that do not count add 0. */
+static bool add_rows(struct vm *vm, enum op op, const struct args *a, struct picked *p,
+                     struct py *out) {
+    enum { SELF, DIM, INDEX, SOURCE, N };
+    bool adds = op == OP_INDEX_ADD || op == OP_SCATTER_ADD;
+    if (!adds || a->n < N || a->at[SELF].tensor->selected || !a->at[SOURCE].tensor->selected ||
+        !a->at[INDEX].tensor->selected)
+        return false;
+    struct args all = p->all;
+    struct py *at = NEW_ARRAY(vm->arena, struct py, all.n);
+    memcpy(at, all.at, all.n * sizeof *at);
+    at[SOURCE] = filled(vm, p->of, at[SOURCE], py_int(0));
+    all.at = at;
+    *out = apply(vm, op, &all);
+    return true;
+}
+
 bool selected_op(struct vm *vm, const struct builtin *b, const struct args *a, struct py *out) {
     if (!any_selected(a->at, a->n) && !any_selected(a->named, a->n_named)) return false;
     struct picked p = pick(vm, a);
+    if (add_rows(vm, b->op, a, &p, out)) return true;
     node_id since = vm_graph(vm)->nodes.n;
     struct py all = apply(vm, b->op, &p.all);
     struct node n = *node_at(vm, since); /* nodes that follow may move it */
     if (reduce(vm, &p, &n, out) || loss(vm, &p, &n, out)) return true;
     if (!op_is_like(b->op) && !is_rowwise(vm, &p, since, all)) selected_refuse(vm);
+    bool looked_up = b->op == OP_INDEX && !a->at[0].tensor->selected;
+    if (looked_up) all = filled(vm, p.of, all, harmless(tensor_meta(vm, all)->dtype));
     *out = select(vm, all, p.of);
     bool view = op_info(b->op)->class == VIEW && a->n && a->at[0].kind == PY_TENSOR;
     if (view && a->at[0].tensor->selected) part_of(vm, *out, a->at[0], py_unset);
@@ -480,9 +538,50 @@ static struct py without_whole_dims(struct py index) {
     return n ? index.list->at[0] : index;
 }
 
+static struct py flat(struct vm *vm, struct py x) {
+    struct py minus = py_int(-1);
+    return call2(vm, OP_VIEW, x, py_list(vm->arena, PY_TUPLE, &minus, 1));
+}
+
+/* Looked up are the numbers of x's elements; those of rows that do not count become one too many,
+ * which the result is without. */
+static struct py set_places(struct vm *vm, struct py x, struct py at, struct py v) {
+    struct py given[2] = {at, v};
+    struct picked p = pick(vm, &(struct args){.at = given, .n = 2});
+    struct meta m = *tensor_meta(vm, x);
+    struct py n = tensor_size(vm, meta_numel(vm->ex, &m)), shape = tensor_sizes(vm, &m, 0);
+    at = filled(vm, p.of, p.all.at[0], n);
+    v = p.all.at[1];
+    v = v.kind == PY_TENSOR ? call2(vm, OP_EXPAND_AS, v, at) : call2(vm, OP_FULL_LIKE, at, v);
+    v = call2(vm, OP_CAST, v, py_dtype(m.dtype));
+    struct py all = flat(vm, x), begin[5] = {all, py_int(0), py_int(0), py_int(1), py_int(1)};
+    struct py both[2] = {all, tensor_call(vm, OP_SLICE, begin, 5)};
+    struct py longer = call2(vm, OP_CAT, py_list(vm->arena, PY_LIST, both, 2), py_int(0));
+    struct py args[4] = {longer, py_int(0), flat(vm, at), flat(vm, v)};
+    struct py set[5] = {tensor_call(vm, OP_SCATTER, args, 4), py_int(0), py_int(0), n, py_int(1)};
+    return call2(vm, OP_VIEW, tensor_call(vm, OP_SLICE, set, 5), shape);
+}
+
+bool selected_places_set(struct vm *vm, struct py x, struct py *index, struct py v) {
+    struct py i = without_whole_dims(*index);
+    const struct list one = {.at = &i, .n = 1}, *parts = i.kind == PY_TUPLE ? i.list : &one;
+    if (!any_selected(parts->at, parts->n)) return false;
+    struct py mask = mask_of_places(vm, x, i);
+    if (mask.kind == PY_TENSOR && !mask.tensor->selected) return *index = mask, false;
+    struct meta m = *tensor_meta(vm, x);
+    struct py bounds[4] = {py_int(0), tensor_size(vm, meta_numel(vm->ex, &m)), py_int(1),
+                           py_dtype(DT_I64)};
+    struct py numbers =
+        call2(vm, OP_VIEW, tensor_call(vm, OP_ARANGE, bounds, 4), tensor_sizes(vm, &m, 0));
+    struct py at = tensor_subscript(vm, numbers, i);
+    if (!at.tensor->selected) selected_refuse(vm);
+    tensor_assign(vm, x, set_places(vm, x, at, v));
+    return true;
+}
+
 bool selected_subscript(struct vm *vm, struct py x, struct py index, struct py *out) {
     if (x.tensor->selected) return *out = part(vm, x, index), true;
-    struct py mask = without_whole_dims(index);
+    struct py mask = mask_of_places(vm, x, without_whole_dims(index));
     if (tensor_is_eager(vm, x) || !is_mask(vm, mask) ||
         !has_rows_for(vm, tensor_meta(vm, x), tensor_meta(vm, mask)))
         return false;

@@ -672,8 +672,23 @@ static struct py track(struct vm *vm, const struct builtin *b, const struct args
     return out;
 }
 
+/* p.add_(step, alpha=-lr * ratio), whose alpha is a tensor: step is what it scales. */
+static void scale_by_tensor(struct vm *vm, enum op op, struct args *a) {
+    bool sum = op == OP_ADD || op == OP_SUB, product = op == OP_ADDCMUL || op == OP_ADDCDIV;
+    if (a->n < 2 || (!sum && !product)) return;
+    struct py by = args_named(a, sum ? "alpha" : "value");
+    if (by.kind != PY_TENSOR || selected_meta(vm, by)->rank) return;
+    struct py *at = NEW_ARRAY(vm->arena, struct py, a->n), one = py_int(1),
+              pair[2] = {by, a->at[1]};
+    memcpy(at, a->at, a->n * sizeof *at);
+    at[1] = tensor_call(vm, OP_MUL, pair, 2);
+    a->at = at;
+    *a = args_with(vm, a, sum ? "alpha" : "value", one);
+}
+
 static struct py apply(struct vm *vm, const struct builtin *b, const struct args *given) {
     struct args all = args_of_today(vm, b->op, given), *a = &all;
+    scale_by_tensor(vm, b->op, a);
     struct py to = args_named(a, "out");
     if (to.kind != PY_UNSET) return into_out(vm, b, a, to);
     check_sizes(vm, b->op, a);

@@ -318,8 +318,10 @@ struct view_step { /* a VIEW operator; args[0] is what it is applied to */
 };
 /* Which rows of a tracked tensor count, as x[mask] has them: see selected.c. */
 struct selection {
-    node_id mask; /* as the program gave it */
-    node_id rows; /* of one dimension */
+    node_id mask;   /* as the program gave it */
+    node_id rows;   /* of one dimension */
+    bool has_place; /* of a mask of one dimension, the places of all rows were asked for */
+    node_id place;
 };
 
 struct tensor {

@@ -313,7 +313,7 @@ static struct py build_class(struct vm *vm, struct frame *f, struct instr in) {
 bool vm_may_be_caught(const struct vm *vm) {
     for (const struct frame *f = vm->frame; f; f = f->caller)
         for (uint32_t i = 0; i < f->blocks.n; i++)
-            if (!f->blocks.at[i].handler) return true;
+            if (!f->blocks.at[i].handler && !f->blocks.at[i].passes) return true;
     return false;
 }
 
@@ -454,6 +454,12 @@ static void pop_block(struct frame *f, bool handler) {
     f->blocks.n--;
 }
 
+/* Of the prelude, contextlib alone has managers that keep exceptions: suppress(), ExitStack(). */
+static bool passes_exceptions(struct py manager) {
+    const struct module *m = manager.kind == PY_INSTANCE ? manager.instance->class->module : NULL;
+    return m && m->prelude && strcmp(m->name, "contextlib");
+}
+
 static void setup_with(struct vm *vm, struct frame *f, int32_t target) {
     struct py m = pop(f), exit, entered;
     if (!attribute_find(vm, m, "__exit__", &exit) ||
@@ -461,7 +467,8 @@ static void setup_with(struct vm *vm, struct frame *f, int32_t target) {
         vm_raise(vm, EXC_TypeError, "'%s' object does not support the context manager protocol",
                  type_name(vm, m));
     push(f, exit);
-    push_block(vm, f, (struct block){.target = target, .depth = f->depth});
+    bool passes = passes_exceptions(m);
+    push_block(vm, f, (struct block){.passes = passes, .target = target, .depth = f->depth});
     push(f, entered);
 }
 

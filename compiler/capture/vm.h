@@ -25,6 +25,7 @@ enum {
 
 struct block {
     bool handler;    /* of an exception being handled, else a try block */
+    bool passes;     /* try: of a with that lets all exceptions through, as of torch.no_grad() */
     int32_t target;  /* try: the handler */
     uint32_t depth;  /* try: of the stack */
     struct py error; /* handler: what it handles */
@@ -302,6 +303,10 @@ struct py tensor_assign(struct vm *vm, struct py x, struct py v);
 /* -- selected.c: x[mask] in a graph */
 /* x[mask], if x has rows for the mask. */
 bool selected_subscript(struct vm *vm, struct py x, struct py mask, struct py *out);
+/* mask.nonzero() along one dimension. */
+struct py selected_places(struct vm *vm, struct py mask, int dim);
+/* x[index] = v by such places; false if there are none, or *index has become a mask. */
+bool selected_places_set(struct vm *vm, struct py x, struct py *index, struct py v);
 /* The operator on arguments of which some are selected; false if none is. */
 bool selected_op(struct vm *vm, const struct builtin *b, const struct args *a, struct py *out);
 /* x[mask] = v, v selected by the same mask: *v becomes all of its rows, shaped as x is. */

@@ -13,7 +13,7 @@
 #include "graph/bound.h"
 #include "graph/eval.h"
 
-static derivative_code derivative_norm, derivative_batch_norm, derivative_extremum;
+static derivative_code derivative_norm, derivative_batch_norm, derivative_bce, derivative_extremum;
 
 static const struct derivative derivatives[OP_COUNT] = {
 #define DERIV(id, rules) [OP_##id] = {DERIVATIVE_RULE, rules, NULL},
@@ -145,6 +145,7 @@ static struct arg call_function(struct backprop *p, enum function f, struct arg 
     case FN_INVERSE: return inverse(p, &a);
     case FN_PLACES: return arg_node(places(p, a.i));
     case FN_CHANNELS: return channels(p, &a);
+    case FN_TIE: return arg_float(a.kind == ARG_NODE ? 0.5 : 0);
     case FN_COUNT: break;
     }
     WS_BUG("no such function");
@@ -349,6 +350,25 @@ static enum derivative_answer derivative_batch_norm(struct backprop *b, int para
     if (!b->node.args[5].b) return EXPAND_INSTEAD;
     b->rule = rule_parse(b->b->g->arena, rule);
     return derivative_evaluate(b, param, out);
+}
+
+/* What it expands to divides by x and by 1 - x, of which one is 0 where a sigmoid has rounded. */
+static enum derivative_answer derivative_bce(struct backprop *b, int param, node_id *out) {
+    static const char rule[] =
+        "g = grad * weight;"
+        "input: g * (input - target) / maximum((1 - input) * input, 1.0e-12);"
+        "target: g * (log(1 - input) - log(input));"
+        "weight: grad * ((target - 1) * maximum(log1p(-input), -100) - target * "
+        "maximum(log(input), -100))";
+    node_id whole = b->grad;
+    if (!strcmp(b->node.args[3].s, "mean")) {
+        struct arg n = arg_ex(meta_numel(b->b->g->ex, subject(b)));
+        b->grad = call(b->b, OP_DIV, arg_node(whole), n);
+    }
+    b->rule = rule_parse(b->b->g->arena, rule);
+    enum derivative_answer answer = derivative_evaluate(b, param, out);
+    b->grad = whole;
+    return answer;
 }
 
 /* Is element i of the reduced dimensions, in row-major order, the first extremum? */

@@ -8,7 +8,16 @@
 
 /* ---- the language ---------------------------------------------------------------------------- */
 
-enum function { FN_UNREDUCE, FN_AS_SELF, FN_ROWS, FN_INVERSE, FN_PLACES, FN_CHANNELS, FN_COUNT };
+enum function {
+    FN_UNREDUCE,
+    FN_AS_SELF,
+    FN_ROWS,
+    FN_INVERSE,
+    FN_PLACES,
+    FN_CHANNELS,
+    FN_TIE,
+    FN_COUNT
+};
 extern const char *const function_names[FN_COUNT];
 
 enum term_kind { TERM_NUMBER, TERM_NAME, TERM_OP, TERM_FUNCTION };

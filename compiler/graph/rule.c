@@ -14,6 +14,7 @@
 const char *const function_names[FN_COUNT] = {
     [FN_UNREDUCE] = "unreduce", [FN_AS_SELF] = "as_self", [FN_ROWS] = "rows",
     [FN_INVERSE] = "inverse",   [FN_PLACES] = "places",   [FN_CHANNELS] = "channels",
+    [FN_TIE] = "tie",
 };
 
 struct reader {

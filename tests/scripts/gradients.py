@@ -142,3 +142,20 @@ for attention in (F.scaled_dot_product_attention, torch.compile(F.scaled_dot_pro
     (out.float() * torch.arange(16.0)).sum().backward()
     assert out.isfinite().all() and q.grad.isfinite().all() and k.grad.isfinite().all()
     print(v.grad.float().sum().item(), out.float().sum().item())
+
+
+# At kinks and ends, where a formula would divide by 0: padding that is all zeros, a sigmoid that has rounded to 0 or 1.
+def slope(f, *given):
+    given = [torch.tensor(x, requires_grad=True) for x in given]
+    f(*given).sum().backward()
+    return [[f'{v:.4g}' for v in t.grad.flatten().tolist()] for t in given]
+
+
+for make in (lambda f: f, torch.compile):
+    print(slope(make(lambda x: x.clamp(0.0, 1.0) + x.clamp(min=0.0) + x.clip(max=1.0) + x.clamp_min(1.0)), [0.0, 0.5, 1.0, 2.0]))
+    print(slope(make(lambda x, a, b: x.clamp(a, b)), [0.0] * 7, [0.0, -1.0, 0.0, 1.0, -1.0, 1.0, -1.0], [1.0, 0.0, 0.0, 1.0, -1.0, -1.0, 1.0]))
+    print(slope(make(lambda x, a: x.clamp(min=a) + x.clamp_max(a)), [0.0, 1.0, -1.0], [0.0, 0.0, 0.0]))
+    print(slope(make(torch.atan2), [0.0, 1.0], [0.0, 0.0]))
+    print(slope(make(lambda x, y: F.cosine_similarity(x, y)), [[0.0, 0.0], [3.0, 4.0]], [[1.0, 2.0], [0.0, 0.0]]))
+    for how in ('none', 'mean', 'sum'):
+        print(slope(make(lambda x: F.binary_cross_entropy(x, torch.tensor([0.0, 1.0, 0.0, 0.0]), torch.tensor([1.0, 2.0, 3.0, 4.0]), reduction=how)), [0.0, 1.0, 1.0, 0.25]))

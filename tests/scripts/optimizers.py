@@ -73,3 +73,20 @@ for options in ({}, {'lr': 0.1, 'history_size': 3}, {'lr': 30.0, 'max_iter': 7})
         m.bias.zero_()
     o = optim.LBFGS(m.parameters(), line_search_fn='strong_wolfe', **options)
     print(o.step(closure).item() > o.step(closure).item(), o.state[m.weight]['n_iter'], o.state[m.weight]['func_evals'])
+
+
+# -- one call for lists of tensors, and scales that are tensors
+parameters, grads = [torch.tensor([1.0, -2.0]), torch.tensor([[3.0]])], [torch.tensor([0.5, 4.0]), torch.tensor([[2.0]])]
+print(torch._foreach_add(parameters, grads, alpha=2), torch._foreach_mul(parameters, [2.0, 3.0]), torch._foreach_sqrt(grads))
+torch._foreach_mul_(parameters, 0.5)
+torch._foreach_lerp_(parameters, grads, 0.25)
+torch._foreach_addcmul_(parameters, grads, grads, 0.1)
+torch._foreach_addcdiv_(parameters, grads, torch._foreach_add(grads, 1.0), scalars=[1.0, 2.0])
+torch._foreach_copy_(grads, torch._foreach_maximum(grads, 1.0))
+print(parameters, grads, torch._foreach_norm(grads), torch._foreach_clamp_min(parameters, 1.0))
+torch._foreach_zero_(grads)
+print(grads)
+scale = torch.tensor(3.0)
+for f in (lambda x: x.add(x, alpha=-scale), lambda x: torch.sub(x, 1.0, alpha=scale), lambda x: x.addcmul(x, x, value=scale), lambda x: x.clone().add_(x, alpha=scale * 2)):
+    print(f(parameters[0]), torch.compile(f)(parameters[0]))
+print(torch.zeros(2).to(bool), torch.ones(2).to(int), torch.ones(1).to(float), torch.randint(high=1, size=(2,)), torch.randint_like(torch.ones(2), high=1))

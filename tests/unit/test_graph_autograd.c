@@ -451,8 +451,12 @@ static void test_conventions(void **state) {
                 LIST(0, 1, 1, 0, 0));
     GRADIENT_IS("%x: f32[2], %y: f32[2]", "maximum(%x, %y)", LIST(1, 2), LIST(0.5, 0.5));
     GRADIENT_IS("%x: f32[3]", "minimum(%x, 1)", LIST(0, 1, 2), LIST(1, 0.5, 0));
-    GRADIENT_IS("%x: f32[5]", "clamp(%x, -1, 1)", LIST(-2, -1, 0, 1, 2), LIST(0, 1, 1, 1, 0));
-    GRADIENT_IS("%x: f32[3]", "clamp_min(%x, 0)", LIST(-1, 0, 1), LIST(0, 1, 1));
+    GRADIENT_IS("%x: f32[5]", "clamp(%x, -1, 1)", LIST(-2, -1, 0, 1, 2), LIST(0, 0, 1, 0, 0));
+    GRADIENT_IS("%x: f32[3]", "clamp_min(%x, 0)", LIST(-1, 0, 1), LIST(0, 0, 1));
+    GRADIENT_IS("%x: f32[2], %y: f32[2]", "clamp_min(%x, %y)", LIST(-1, 0), LIST(0.5, 0.5));
+    GRADIENT_IS("%x: f32[2]", "atan2(%x, 0)", LIST(0, 2), LIST(0, 0));
+    GRADIENT_IS("%x: f32[3], %y: f32[3]", "binary_cross_entropy(%x, %y)", LIST(0, 0.5, 1),
+                LIST(0, 0, 0));
     GRADIENT_IS("%x: f32[4]", "relu6(%x)", LIST(0, 1, 6, 7), LIST(0, 1, 0, 0));
     GRADIENT_IS("%x: f32[3]", "hardtanh(%x)", LIST(-1, 0, 1), LIST(0, 1, 0));
     GRADIENT_IS("%x: f32[3]", "leaky_relu(%x, 0.5)", LIST(-1, 0, 1), LIST(0.5, 0.5, 1));

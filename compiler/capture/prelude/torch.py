@@ -1,6 +1,6 @@
 """torch: what is not an operator of graph/ops.def by itself."""
 
-from _warpsmith import (default_type as _default_type, set_default_type as _set_default_type, holds_complex, is_known, op, refuse, graph_break, is_parameter, computes, tensor as from_data, seed as _seed, grad_mode, set_grad_mode,
+from _warpsmith import (default_type as _default_type, set_default_type as _set_default_type, holds_complex, op, refuse, graph_break, is_parameter, computes, tensor as from_data, seed as _seed, grad_mode, set_grad_mode,
                         is_script, has_cuda, on_cuda, stream, print_options, call as _call)
 from torch._tensor import squeeze, unbind, chunk, var, std, max, min, norm, softmax, log_softmax
 from torch._tensor import cummax, cummin, logcumsumexp
@@ -129,14 +129,11 @@ class _GradMode:
         set_grad_mode(self.before)
 
     def __call__(self, function):
-        mode = self.mode
+        mode = self.__class__
 
         def run(*args, **kwargs):
-            before = set_grad_mode(mode)
-            try:
+            with mode():
                 return function(*args, **kwargs)
-            finally:
-                set_grad_mode(before)
         return run
 
 
@@ -388,7 +385,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
 rand_ = op('rand')
 
 
-def randint(low, high=None, size=None, dtype=None, generator=None, device=None, **placement):
+def randint(low=0, high=None, size=None, dtype=None, generator=None, device=None, **placement):
     if size is None:
         low, high, size = 0, low, high
     n = high - low
@@ -399,7 +396,7 @@ def randint(low, high=None, size=None, dtype=None, generator=None, device=None, 
     return _placed(((rand_(size, dtype=float64, generator=generator) * n).floor().to(wide) + low).to(dtype or int64), device)
 
 
-def randint_like(input, low, high=None, dtype=None, **placement):
+def randint_like(input, low=0, high=None, dtype=None, **placement):
     low, high = (0, low) if high is None else (low, high)
     return randint(low, high, input.shape, dtype or input.dtype, **placement)
 
@@ -414,10 +411,8 @@ where_ = op('where')
 
 
 def where(condition, self=None, other=None, input=None):
-    if self is None and input is None and (computes() or is_known(condition)):
-        return condition.nonzero(as_tuple=True)
     if self is None and input is None:
-        graph_break('shape of torch.where() of a condition alone', 'torch.where(condition, a, b) keeps the shape')
+        return condition.nonzero(as_tuple=True)
     return where_(condition, input if self is None else self, other)
 
 
@@ -952,6 +947,19 @@ unsafe_chunk, unsafe_split, unsafe_split_with_sizes = chunk, split, split_with_s
 from torch._windows import bartlett_window, hann_window, hamming_window, blackman_window, gradient, vander
 from torch._windows import trapezoid, cumulative_trapezoid, kaiser_window
 trapz = trapezoid
+from torch._foreach import (_foreach_abs, _foreach_abs_, _foreach_acos, _foreach_acos_, _foreach_add, _foreach_add_, _foreach_addcdiv,
+                            _foreach_addcdiv_, _foreach_addcmul, _foreach_addcmul_, _foreach_asin, _foreach_asin_, _foreach_atan,
+                            _foreach_atan_, _foreach_ceil, _foreach_ceil_, _foreach_clamp_max, _foreach_clamp_max_, _foreach_clamp_min,
+                            _foreach_clamp_min_, _foreach_copy_, _foreach_cos, _foreach_cos_, _foreach_div, _foreach_div_, _foreach_erf,
+                            _foreach_erf_, _foreach_exp, _foreach_exp_, _foreach_expm1, _foreach_expm1_, _foreach_floor, _foreach_floor_,
+                            _foreach_frac, _foreach_frac_, _foreach_lerp, _foreach_lerp_, _foreach_log, _foreach_log_, _foreach_log10,
+                            _foreach_log10_, _foreach_log1p, _foreach_log1p_, _foreach_log2, _foreach_log2_, _foreach_maximum,
+                            _foreach_maximum_, _foreach_minimum, _foreach_minimum_, _foreach_mul, _foreach_mul_, _foreach_neg,
+                            _foreach_neg_, _foreach_pow, _foreach_pow_, _foreach_reciprocal, _foreach_reciprocal_, _foreach_round,
+                            _foreach_round_, _foreach_rsqrt, _foreach_rsqrt_, _foreach_sigmoid, _foreach_sigmoid_, _foreach_sign,
+                            _foreach_sign_, _foreach_sin, _foreach_sin_, _foreach_sinh, _foreach_sinh_, _foreach_sqrt, _foreach_sqrt_,
+                            _foreach_sub, _foreach_sub_, _foreach_tan, _foreach_tan_, _foreach_tanh, _foreach_tanh_, _foreach_trunc,
+                            _foreach_trunc_, _foreach_zero_, _foreach_norm, _foreach_max)
 from torch._functions import *
 from torch._functions import (_chunk_cat, _native_batch_norm_legit, _native_multi_head_attention, _softmax_backward_data, _unsafe_masked_index,
                               _unsafe_masked_index_put_accumulate, _weight_norm)

@@ -201,8 +201,8 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     x1, x2 = x1.to(wide), x2.to(wide)
     if x1.shape != x2.shape:
         x1, x2 = torch.broadcast_tensors(x1, x2)
-    n1 = (x1 * x1).sum(dim).sqrt().clamp_min(eps)
-    n2 = (x2 * x2).sum(dim).sqrt().clamp_min(eps)
+    n1 = torch.norm(x1, 2, dim).clamp_min(eps)  # which is flat at 0, where a root is steep
+    n2 = torch.norm(x2, 2, dim).clamp_min(eps)
     return ((x1 * x2).sum(dim) / (n1 * n2)).to(own)
 
 

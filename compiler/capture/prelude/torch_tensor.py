@@ -5,7 +5,7 @@ from collections import namedtuple
 
 import torch
 from _warpsmith import (op, refuse, graph_break, assign, reshaped, fills_memory as _fills_memory, copy_of_view as _copy_of_view, item as _item, tolist as _tolist, get_grad,
-                        move, on_cuda, computes, is_known, nonzero as _nonzero, hooks as _hooks, grad_hooks as _grad_hooks,
+                        move, on_cuda, computes, is_known, nonzero as _nonzero, places as _places, hooks as _hooks, grad_hooks as _grad_hooks,
                         retain_grad as _retain_grad, storage_offset as _storage_offset, data_ptr as _data_ptr,
                         grad_name as _grad_name, grad_mode as _grad_mode, set_grad_mode as _set_grad_mode)
 _range, _reversed, _sorted = range, reversed, sorted
@@ -1415,6 +1415,8 @@ def to(self, *args, **kwargs):
     for a in args:
         if isinstance(a, torch.dtype) or a is torch.complex64 or a is torch.complex128:
             dtype = a
+        elif a is bool or a is int or a is float:
+            dtype = torch.bool if a is bool else torch.int64 if a is int else torch.float64
         elif isinstance(a, torch.Tensor):
             dtype, device = a.dtype, a.device
         elif isinstance(a, (str, torch.device)):
@@ -1611,7 +1613,11 @@ def nonzero(self, *, as_tuple=False):
             found = [[i // n, i % n, *rest] for i, *rest in found]
         found = torch.tensor(found, dtype=torch.int64).reshape(len(found), self.ndim)
         return tuple(found.unbind(1)) if as_tuple else found
-    graph_break('shape of Tensor.nonzero()', 'torch.where(condition, a, b) keeps the shape')
+    if not self.ndim:
+        graph_break('shape of Tensor.nonzero()', 'torch.where(condition, a, b) keeps the shape')
+    mask = self if self.dtype == torch.bool else self != 0
+    places = [_places(mask, d) for d in _range(self.ndim)]
+    return tuple(places) if as_tuple else torch.stack(places, 1)
 
 
 def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
