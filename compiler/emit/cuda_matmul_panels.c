@@ -102,8 +102,7 @@ static struct panel make_panel(struct emitter *w, value_id factor, enum axis axi
         p.gathered |= at(w, v)->n_args > 0;
     }
     int width = p.along_depth ? p.depth : p.size;
-    if (width % QUAD == 0 &&
-        (p.turned || loads_vectors(w, &p, p.along_depth ? AXIS_R : axis)))
+    if (width % QUAD == 0 && (p.turned || loads_vectors(w, &p, p.along_depth ? AXIS_R : axis)))
         p.each = QUAD;
     p.copied = copied_load(w, &p);
     p.upright = w->y->stages && may_be_upright(w, &p);
@@ -335,8 +334,8 @@ static void put_copy(struct emitter *w, const struct panel *p, bool whole) {
     line(w, "const k_idx %s = %s + ss, r = next + kk;", p->side, tile_begin(w, p->axis));
     if (guard) line(w, "const bool inside = %s;", guard);
     int bytes = p->each * 4;
-    line(w, "k_cp_async<%d>(%cs + %s, %s%s);", bytes, p->letter == 'a' ? 'A' : 'B',
-         position(w, p), source_of(w, p),
+    line(w, "k_cp_async<%d>(%cs + %s, %s%s);", bytes, p->letter == 'a' ? 'A' : 'B', position(w, p),
+         source_of(w, p),
          guard ? arena_printf(w->arena, ") * inside, inside ? %du : 0u", bytes) : ")");
     close_brace(w);
 }

@@ -1,7 +1,7 @@
 /* cuda_matmul_turned.c: the launch before a product by multiply-adds that writes a factor whose
  * memory runs along the depth as an image [z][depth][row], in CUDA C++:
  *
- *     for (int u = 0; u < 16; u++) tile[u * 4 + tid / 64][tid % 64] = p0[...];        along the depth
+ *     for (int u = 0; u < 16; u++) tile[u * 4 + tid / 64][tid % 64] = p0[...];   along the depth
  *     __syncthreads();
  *     for (int u = 0; u < 16; u++) image[(r0 + u * 4 + tid / 64) * pitch + m0 + tid % 64] = ...;
  *
@@ -22,8 +22,7 @@ static void add_image(struct emitter *w, struct ws_launch *l, enum axis axis) {
     l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_WORKSPACE, .value = image_at(w, axis)};
 }
 
-/* The tile's elements of a thread: number `at % 64` of its `along`, all of every fourth of the other
- * side. */
+/* The tile's elements of a thread: one of `along` of every fourth of the other side. */
 static void open_elements(struct emitter *w, const char *along, const char *down) {
     line(w, "#pragma unroll");
     open_brace(w, "for (int u = 0; u < %d; u++)", TILE * TILE / THREADS);

@@ -121,8 +121,8 @@ const char *depth_of_step(struct emitter *w, const struct tile_program *t, const
                           int depth);
 const char *tap_digit_text(struct emitter *w, const struct im2col *of, int d, const char *number);
 
-/* cuda_mma_launch.c: the launches of a product in bf16 that stands beside one of pairs do nothing unless
- * that one has found something out of its range: their parameter, and the way out. */
+/* cuda_mma_launch.c: the launches of a product in bf16 that stands beside one of pairs do nothing
+ * unless that one has found something out of its range: their parameter, and the way out. */
 void put_verdict_parameter(struct emitter *w, const struct tile_program *t, struct ws_launch *l);
 void put_split(struct emitter *w, const struct tile_program *t); /* cuda_wgmma.c */
 void put_unless_wide(struct emitter *w, const struct tile_program *t);

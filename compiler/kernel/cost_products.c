@@ -47,8 +47,8 @@ static double turned_us(const struct kernel *k, const struct layout *y) {
     for (int i = 0; i < 2; i++) {
         enum axis axis = i ? AXIS_N : AXIS_M;
         if (is_turned(y, axis))
-            us += LAUNCH +
-                  2 * (double)turned_bytes(k, axis) / (device_gbps(k->limits) * 1e3 * RATE);
+            us +=
+                LAUNCH + 2 * (double)turned_bytes(k, axis) / (device_gbps(k->limits) * 1e3 * RATE);
     }
     return us;
 }

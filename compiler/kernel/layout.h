@@ -85,7 +85,7 @@ struct layout {
     int ring;        /* both: from this byte on */
     int folded;      /* matmul by threads: from this byte of shared memory on there is what lies
                         above a thread's sums; 0: it is in local memory */
-    int turned;      /* matmul by threads: 1: the left factor is an image [z][depth][row] that a launch
+    int turned; /* matmul by threads: 1: the left factor is an image [z][depth][row] that a launch
                         before writes, 2: the right one, 3: both */
     int blocks; /* blocks, or clusters or rows of blocks apart, of a persistent grid, each over many
                    rows; sums of columns have a part of each (CPU: of each task); 0: none */
