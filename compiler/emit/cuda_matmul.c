@@ -536,6 +536,7 @@ static void put_shifted(struct emitter *w, enum axis axis) {
 void emit_cuda_matmul(struct emitter *w) {
     const struct kernel *k = w->k;
     const int32_t *c = w->p->config.knob;
+    emit_cuda_turned_factors(w);
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];
     *l = (struct ws_launch){.entry = k->entry,
                             .grid = {w->p->grid, 1, 1},
@@ -551,6 +552,7 @@ void emit_cuda_matmul(struct emitter *w) {
         l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_TICKETS};
         buf_puts(&w->b, ", float *parts, unsigned *tickets");
     }
+    put_turned_parameters(w, l);
     buf_puts(&w->b, ") {\n");
     w->indent++;
     line(w, "extern __shared__ __align__(16) unsigned char k_smem[];");

@@ -18,6 +18,7 @@ struct panel {
     int pitch;        /* from depth kk to kk + 1, */
     int apart;        /* and from a slice to the next one; the other panel's is in between */
     bool shifted;     /* the last tile ends where the factor does, and begins in the one before */
+    bool turned;      /* what is copied is an image [z][depth][row] of it (cuda_matmul_turned.c) */
     bool along_depth; /* is memory */
     int each;         /* elements that a thread reads at once, along memory */
     value_id copied;  /* a load that is the factor, of elements as they are; NO_VALUE: none */
@@ -53,5 +54,10 @@ void put_panel_fills(struct emitter *w, const struct panel *const *side);
 void declare_staged_panels(struct emitter *w, const struct panel *const *side);
 /* A thread's elements at depth kk, into the array `to`. */
 void put_panel_operands(struct emitter *w, const struct panel *p, int elements, const char *to);
+
+/* cuda_matmul_turned.c: the launches that write the images of factors that are turned; their
+ * parameters, of the product's launch. */
+void emit_cuda_turned_factors(struct emitter *w);
+void put_turned_parameters(struct emitter *w, struct ws_launch *l);
 
 #endif

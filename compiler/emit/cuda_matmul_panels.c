@@ -94,14 +94,16 @@ static struct panel make_panel(struct emitter *w, value_id factor, enum axis axi
                       .elements = c[is_m ? KNOB_tm : KNOB_tn],
                       .pitch = c[is_m ? KNOB_m : KNOB_n] + (w->y->stages ? PANEL_GAP : 0),
                       .needed = needed,
+                      .turned = is_turned(w->y, axis),
                       .each = 1};
     for (value_id v = 0; v <= factor; v++) {
         if (!needed[v] || at(w, v)->kind != INST_LOAD) continue;
-        p.along_depth |= load_stride(w->k, at(w, v), AXIS_R) == 1;
+        p.along_depth |= load_stride(w->k, at(w, v), AXIS_R) == 1 && !p.turned;
         p.gathered |= at(w, v)->n_args > 0;
     }
     int width = p.along_depth ? p.depth : p.size;
-    if (width % QUAD == 0 && loads_vectors(w, &p, p.along_depth ? AXIS_R : axis)) p.each = QUAD;
+    if (width % QUAD == 0 && (p.turned || loads_vectors(w, &p, p.along_depth ? AXIS_R : axis)))
+        p.each = QUAD;
     p.copied = copied_load(w, &p);
     p.upright = w->y->stages && may_be_upright(w, &p);
     set_rounds(w, &p);
@@ -268,11 +270,27 @@ static const char *lines_inside(struct emitter *w, const struct panel *p, bool w
                         across[0]);
 }
 
+/* Where the factor's element of this side and depth r is. */
+static const char *source_of(struct emitter *w, const struct panel *p) {
+    const struct value_node *x = at(w, p->copied);
+    if (!p->turned)
+        return arena_printf(w->arena, "p%d + (%s", argument_of(w, x->buffer), ex_text(w, x->index));
+    const char *line = x->mask & MASK_Z ? "(z * nr + r)" : "r";
+    return arena_printf(w->arena, "turned_%c + (%s * %lld + %s", p->letter, line,
+                        (long long)turned_pitch(w->k, p->axis), p->side);
+}
+
+/* From it to the next one along an axis; -1: it is not known. */
+static int64_t source_step(struct emitter *w, const struct panel *p, enum axis x) {
+    if (!p->turned) return load_stride(w->k, at(w, p->copied), x);
+    return x == AXIS_R ? turned_pitch(w->k, p->axis) : 1;
+}
+
 /* The same where each piece lies as far from the first as the text says. */
 static bool put_even_copy(struct emitter *w, const struct panel *p, bool whole) {
     const struct value_node *x = at(w, p->copied);
     struct even_pieces e = even_pieces(w, p);
-    int64_t along = load_stride(w->k, x, p->axis), deeper = load_stride(w->k, x, AXIS_R);
+    int64_t along = source_step(w, p, p->axis), deeper = source_step(w, p, AXIS_R);
     if (!w->y->stages || !e.fit || along < 0 || deeper < 0) return false;
     const char *lines = lines_inside(w, p, whole);
     if (lines && e.turns > 1) return false;
@@ -281,8 +299,8 @@ static bool put_even_copy(struct emitter *w, const struct panel *p, bool whole) 
     line(w, "const k_idx %s = %s + ss, r = next + kk;", p->side, tile_begin(w, p->axis));
     line(w, "%s *const to = %cs + %s;", math_type(at(w, w->k->dot)->dtype),
          p->letter == 'a' ? 'A' : 'B', position(w, p));
-    line(w, "const %s *const from = p%d + (%s);", memory_type(w, buffer_dtype(w, x->buffer)),
-         argument_of(w, x->buffer), ex_text(w, x->index));
+    line(w, "const %s *const from = %s);", memory_type(w, buffer_dtype(w, x->buffer)),
+         source_of(w, p));
     if (lines) line(w, "const k_idx lines = %s;", lines);
     int bytes = p->each * 4;
     int64_t turn = e.width * p->each * (p->along_depth ? deeper : along),
@@ -307,7 +325,6 @@ static bool put_even_copy(struct emitter *w, const struct panel *p, bool whole) 
 /* Straight into the panel; of what lies outside, zeros. A panel ahead that is not whole is the last
  * one. */
 static void put_copy(struct emitter *w, const struct panel *p, bool whole) {
-    const struct value_node *x = at(w, p->copied);
     const char *guard = inside(w, p, whole);
     bool last = w->y->stages && !whole && guard;
     if (!last && put_even_copy(w, p, whole)) return;
@@ -317,8 +334,8 @@ static void put_copy(struct emitter *w, const struct panel *p, bool whole) {
     line(w, "const k_idx %s = %s + ss, r = next + kk;", p->side, tile_begin(w, p->axis));
     if (guard) line(w, "const bool inside = %s;", guard);
     int bytes = p->each * 4;
-    line(w, "k_cp_async<%d>(%cs + %s, p%d + (%s%s);", bytes, p->letter == 'a' ? 'A' : 'B',
-         position(w, p), argument_of(w, x->buffer), ex_text(w, x->index),
+    line(w, "k_cp_async<%d>(%cs + %s, %s%s);", bytes, p->letter == 'a' ? 'A' : 'B', position(w, p),
+         source_of(w, p),
          guard ? arena_printf(w->arena, ") * inside, inside ? %du : 0u", bytes) : ")");
     close_brace(w);
 }

@@ -67,6 +67,12 @@ void put_tensor_inst(struct emitter *w, const struct tile_program *t, const stru
 /* CROSS, where it is its turn: crossed sums are in the array `sums`. */
 void open_tensor_cross(struct emitter *w, const struct tile_program *t, int steps);
 
+/* cuda_mma.c: the program, instruction by instruction, and before it the steps that batches have,
+ * where these are not all. */
+void put_tile_code(struct emitter *w, const struct tile_program *t);
+void put_batch_steps(struct emitter *w, const struct tile_program *t);
+/* Where those who multiply split factors: verdicts of a block, one of each warp. */
+int split_verdicts(const struct tile_program *t);
 /* cuda_mma.c: the number of the barrier that a warpgroup has to itself. */
 const char *group_barrier(const struct tile_program *t);
 /* cuda_epilogue.c: the row, or column, that the operand's number `flat` is; `end`: it is none. */
@@ -115,8 +121,8 @@ const char *depth_of_step(struct emitter *w, const struct tile_program *t, const
                           int depth);
 const char *tap_digit_text(struct emitter *w, const struct im2col *of, int d, const char *number);
 
-/* cuda_mma.c: the launches of a product in bf16 that stands beside one of pairs do nothing unless
- * that one has found something out of its range: their parameter, and the way out. */
+/* cuda_mma_launch.c: the launches of a product in bf16 that stands beside one of pairs do nothing
+ * unless that one has found something out of its range: their parameter, and the way out. */
 void put_verdict_parameter(struct emitter *w, const struct tile_program *t, struct ws_launch *l);
 void put_split(struct emitter *w, const struct tile_program *t); /* cuda_wgmma.c */
 void put_unless_wide(struct emitter *w, const struct tile_program *t);

@@ -285,6 +285,8 @@ static void build_chained(struct block *p) {
     vec_push(a, &p->phases, last);
 }
 
+enum { TILE = 256 }; /* bytes of a multiple of which images begin in the workspace */
+
 struct block *block_build(const struct kernel *k, const struct config *c, struct arena *a) {
     struct block *p = NEW(a, struct block);
     *p = (struct block){.kernel = k, .config = *c, .kept = NO_VALUE};
@@ -317,7 +319,6 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
                            (size_t)chained_part_floats(k, y->chained);
         }
         if (y->chained->images) {
-            enum { TILE = 256 };
             p->images = (size_t)round_up((int64_t)p->workspace, TILE);
             p->workspace = p->images + (size_t)y->chained->images;
         }
@@ -334,9 +335,15 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
         int64_t tiles = kernel_size(k, AXIS_Z) * tile_count(kernel_size(k, AXIS_M), y->bx) *
                         tile_count(kernel_size(k, AXIS_N), y->br);
         p->grid = tiles * y->split;
-        if (y->split == 1) return p;
-        p->tickets = (size_t)tiles * 4;
-        p->workspace = (size_t)(p->grid * y->bx * y->br) * 4;
+        if (y->split > 1) {
+            p->tickets = (size_t)tiles * 4;
+            p->workspace = (size_t)(p->grid * y->bx * y->br) * 4;
+        }
+        p->images = (size_t)round_up((int64_t)p->workspace, TILE);
+        int64_t images = 0;
+        if (is_turned(y, AXIS_M)) images += turned_bytes(k, AXIS_M);
+        if (is_turned(y, AXIS_N)) images += turned_bytes(k, AXIS_N);
+        if (images) p->workspace = p->images + (size_t)images;
         return p;
     }
     build_phases(p);

@@ -46,7 +46,9 @@
     KNOB(fit, "blocks that the registers of a multiprocessor must suffice for; 0: for one")        \
     KNOB(stages, "with blocks: rows under way at a time, all but one of them copied ahead into "   \
                  "shared memory")                                                                  \
-    KNOB(turn, "1: pointwise operands that lie across are transposed in shared memory")            \
+    KNOB(turn, "1: pointwise operands that lie across are transposed in shared memory; matmul by " \
+               "threads: 1, 2, 3: the left factor, the right one, or both, whose memory runs "     \
+               "along the depth, are transposed by a launch before")                               \
     KNOB(window, "1: pointwise loads that overlap or have gaps share whole vectors")               \
     KNOB(look_back,                                                                                \
          "1: tiles of a scanned axis are blocks, which look back at the totals of those before; "  \

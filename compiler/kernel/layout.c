@@ -734,6 +734,43 @@ static const char *check_panels(const struct kernel *k, int depth, const struct 
                : "panels ahead are of factors that are copied, of 4 bytes each";
 }
 
+bool is_turned(const struct layout *y, enum axis axis) {
+    return y->turned & (axis == AXIS_M ? 1 : 2);
+}
+
+int64_t turned_pitch(const struct kernel *k, enum axis axis) {
+    enum { LINE = 32 };
+    return round_up(kernel_size(k, axis), LINE);
+}
+
+int64_t turned_bytes(const struct kernel *k, enum axis axis) {
+    const struct value_node *x = &k->values.at[axis == AXIS_M ? k->dot_a : k->dot_b];
+    int64_t batches = x->mask & MASK_Z ? kernel_size(k, AXIS_Z) : 1;
+    return batches * kernel_size(k, AXIS_R) * turned_pitch(k, axis) * 4;
+}
+
+/* A panel of a factor whose memory runs along the depth is copied element by element, which takes
+ * more instructions than of one that is turned first, by quads. */
+static const char *check_turned(const struct kernel *k, const struct layout *y, struct arena *a) {
+    enum { QUAD = 4 };
+    static const enum axis axes[] = {AXIS_M, AXIS_N};
+    for (int i = 0; i < 2; i++) {
+        if (!is_turned(y, axes[i])) continue;
+        value_id factor = axes[i] == AXIS_M ? k->dot_a : k->dot_b;
+        int64_t n;
+        if (!y->stages) return "turn needs panels ahead";
+        if (k->values.at[factor].guarded || load_stride(k, &k->values.at[factor], AXIS_R) != 1)
+            return arena_printf(
+                a, "turn=%d: the memory of that factor does not run along the depth", y->turned);
+        if ((k->axis[AXIS_Z] && !ex_is_const(k->ex, k->bound[AXIS_Z], &n)) ||
+            !ex_is_const(k->ex, k->bound[axes[i]], &n) || n % QUAD)
+            return arena_printf(a, "turn=%d needs a size that is known, of fours", y->turned);
+        if (turned_bytes(k, axes[i]) / 4 > INT32_MAX && !k->wide_index)
+            return arena_printf(a, "turn=%d: the image is too large", y->turned);
+    }
+    return NULL;
+}
+
 int64_t layout_panels(const struct layout *y, int depth) {
     return (int64_t)(y->bx + y->br + 2 * PANEL_GAP) * depth * y->stages;
 }
@@ -763,6 +800,8 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
         tn = c->knob[KNOB_tn];
     bool gpu = k->limits->kind == DEVICE_CUDA;
     if (c->knob[KNOB_skip]) return "skip is a knob of chained products";
+    if (c->knob[KNOB_turn] && (c->knob[KNOB_mma] || !gpu))
+        return "turn is a knob of products by threads, on a GPU";
     if (c->knob[KNOB_mma] != 1 && (c->knob[KNOB_fit] || (c->knob[KNOB_flat] && gpu)))
         return gpu ? "fit and flat are knobs of products with mma=1"
                    : "fit is a knob of products with mma=1";
@@ -792,7 +831,8 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
     y->br = n;
     if (k->limits->kind == DEVICE_CPU) return cpu_matmul_layout(k, c, y, a);
     y->stages = c->knob[KNOB_stages];
-    if ((bad = check_panels(k, depth, y, a))) return bad;
+    y->turned = c->knob[KNOB_turn];
+    if ((bad = check_panels(k, depth, y, a)) || (bad = check_turned(k, y, a))) return bad;
     int64_t threads = (int64_t)(m / tm) * (n / tn),
             smem = y->stages ? layout_panels(y, depth) : ((int64_t)m + n) * depth * 2;
     if ((int64_t)c->knob[KNOB_warps] * k->limits->warp != threads)
@@ -816,18 +856,20 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
 static const char *check_knobs(const struct config *c, enum kernel_kind kind, struct arena *a) {
     bool dot = kind == KERNEL_MATMUL || kind == KERNEL_CHAINED;
     static const enum knob switches[] = {
-        KNOB_nt,    KNOB_skip_l1,    KNOB_leave_l2, KNOB_stay_l2,   KNOB_online,
-        KNOB_turn,  KNOB_last_block, KNOB_window,   KNOB_look_back, KNOB_ahead,
-        KNOB_shift, KNOB_pingpong,   KNOB_skip,     KNOB_back};
+        KNOB_nt,     KNOB_skip_l1,   KNOB_leave_l2, KNOB_stay_l2, KNOB_online,   KNOB_last_block,
+        KNOB_window, KNOB_look_back, KNOB_ahead,    KNOB_shift,   KNOB_pingpong, KNOB_skip,     KNOB_back};
     static const enum knob dot_only[] = {KNOB_m,    KNOB_n,        KNOB_k,    KNOB_tm,   KNOB_tn,
                                          KNOB_mma,  KNOB_pairs,    KNOB_band, KNOB_tail, KNOB_make,
                                          KNOB_flat, KNOB_pingpong, KNOB_skip};
-    static const enum knob row_only[] = {
-        KNOB_x,      KNOB_r,         KNOB_rows,  KNOB_keep,  KNOB_vec,  KNOB_blocks, KNOB_turn,
-        KNOB_window, KNOB_look_back, KNOB_ahead, KNOB_shift, KNOB_hits, KNOB_sort,   KNOB_back};
+    static const enum knob row_only[] = {KNOB_x,     KNOB_r,      KNOB_rows,   KNOB_keep,
+                                         KNOB_vec,   KNOB_blocks, KNOB_window, KNOB_look_back,
+                                         KNOB_ahead, KNOB_shift,  KNOB_hits,   KNOB_sort, KNOB_back};
     for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
         if (c->knob[switches[i]] > 1)
             return arena_printf(a, "%s is 0 or 1", knob_name(switches[i]));
+    if (c->knob[KNOB_turn] > 1 && kind != KERNEL_MATMUL) return "turn is 0 or 1";
+    if (c->knob[KNOB_turn] > 3) return "turn is 0, 1, 2 or 3";
+    if (c->knob[KNOB_turn] && kind == KERNEL_CHAINED) return "turn is no knob of chained products";
     if (c->knob[KNOB_keep] > 2) return "keep is 0, 1 or 2";
     if (c->knob[KNOB_flat] > 2) return "flat is 0, 1 or 2";
     if (c->knob[KNOB_sort] > 3) return "sort is 0, 1, 2 or 3";

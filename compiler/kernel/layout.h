@@ -85,6 +85,8 @@ struct layout {
     int ring;        /* both: from this byte on */
     int folded;      /* matmul by threads: from this byte of shared memory on there is what lies
                         above a thread's sums; 0: it is in local memory */
+    int turned; /* matmul by threads: 1: the left factor is an image [z][depth][row] that a launch
+                        before writes, 2: the right one, 3: both */
     int blocks; /* blocks, or clusters or rows of blocks apart, of a persistent grid, each over many
                    rows; sums of columns have a part of each (CPU: of each task); 0: none */
     bool look_back; /* scan: each tile of a row is a block's */
@@ -147,6 +149,11 @@ int layout_unit(int elements);
  * goes to all banks. */
 enum { PANEL_GAP = 4 };
 bool factor_is_copied(const struct kernel *k, value_id factor); /* by cp.async, as it is */
+/* Of a factor that is turned: elements from a line of its image to the next; bytes of the image. */
+int64_t turned_pitch(const struct kernel *k, enum axis axis);
+int64_t turned_bytes(const struct kernel *k, enum axis axis);
+/* Is that one of the factors that the layout has turned? */
+bool is_turned(const struct layout *y, enum axis axis);
 int64_t layout_panels(const struct layout *y, int depth);
 
 /* peel.c: how far before its first element rows start, in the tensors that a kernel whose row

@@ -439,6 +439,7 @@ static void propose_depth_parts(struct space *s, struct config c) {
 /* Panels ahead, of factors that are copied: threads of 128 sums have more to multiply for what they
  * read of shared memory, and a block a quarter of a multiprocessor's warps. */
 static void propose_ahead(struct space *s) {
+    enum { OFTEN = 1024, LARGEST = 64 << 20 };
     static const int shapes[][6] = {
         /* m, n, k, tm, tn, stages */
         {96, 128, 8, 12, 8, 3},   {128, 96, 8, 8, 12, 3},  {128, 128, 8, 16, 8, 3},
@@ -453,9 +454,20 @@ static void propose_ahead(struct space *s) {
     if (!factor_is_copied(s->k, s->k->dot_a) || !factor_is_copied(s->k, s->k->dot_b)) return;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         const int *t = shapes[i];
-        propose_depth_parts(s, CONFIG(K(m, t[0]), K(n, t[1]), K(k, t[2]), K(tm, t[3]), K(tn, t[4]),
-                                      K(stages, t[5]),
-                                      K(warps, t[0] / t[3] * (t[1] / t[4]) / s->k->limits->warp)));
+        struct config c =
+            CONFIG(K(m, t[0]), K(n, t[1]), K(k, t[2]), K(tm, t[3]), K(tn, t[4]), K(stages, t[5]),
+                   K(warps, t[0] / t[3] * (t[1] / t[4]) / s->k->limits->warp));
+        propose_depth_parts(s, c);
+        /* A factor that is copied element by element may be turned before; a seldom read one is
+         * not worth a launch. Of an image of 256 MB, 8192^3 takes an H200 24 to 38 ms, 22.4
+         * without; with both factors turned 4096^3 took 2.8 ms in one process and 3.8 in another.
+         */
+        for (int turn = 1; turn <= 2; turn++) {
+            enum axis axis = turn == 1 ? AXIS_M : AXIS_N, other = turn == 1 ? AXIS_N : AXIS_M;
+            if (size_of(s->k, other) < OFTEN || turned_bytes(s->k, axis) > LARGEST) continue;
+            c.knob[KNOB_turn] = turn;
+            propose(s, c);
+        }
     }
 }
 

@@ -700,6 +700,21 @@ static const struct product_case by_threads[] = {
      " %z = bmm(%x, %y)\n %s = add(%z, %b)\n %t = permute(%s, [0, 2, 1])\n %r = relu(%t)\n"
      " return %r\n}\n",
      "m=64 n=96 k=16 tm=8 tn=12 warps=2 stages=2 split=3"},
+    /* ... of factors that launches turn before: the left one, the right one, both; rows that are
+     * no lines, a depth that is no tile, batches of both and of one, parts, tiles that begin in
+     * the one before */
+    {"graph(%x: f32[100, 219], %y: f32[219, 132]) products strict {\n %z = mm(%x, %y)\n"
+     " return %z\n}\n",
+     "m=96 n=128 k=8 tm=12 tn=8 warps=4 stages=3 turn=1"},
+    {"graph(%x: f32[176, 68], %y: f32[132, 176]) products strict {\n %a = permute(%x, [1, 0])\n"
+     " %b = permute(%y, [1, 0])\n %z = mm(%a, %b)\n return %z\n}\n",
+     "m=64 n=128 k=16 tm=16 tn=8 warps=2 stages=2 turn=2"},
+    {"graph(%x: f32[2, 68, 333], %y: f32[96, 333], %b: f32[96]) products strict {\n"
+     " %t = permute(%y, [1, 0])\n %z = matmul(%x, %t)\n %s = add(%z, %b)\n return %s\n}\n",
+     "m=64 n=96 k=16 tm=8 tn=12 warps=2 stages=2 turn=3 split=3"},
+    {"graph(%x: f32[2, 68, 333], %y: f32[2, 96, 333]) products strict {\n"
+     " %t = permute(%y, [0, 2, 1])\n %z = bmm(%x, %t)\n return %z\n}\n",
+     "m=64 n=96 k=16 tm=8 tn=12 warps=2 stages=3 turn=3"},
 };
 
 /* Where terms count (kernel/edges.c): half of the results, above or below a diagonal that is none
