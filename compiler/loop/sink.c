@@ -194,10 +194,13 @@ static inst_id make_element(struct sinking *s, const struct nest *n, const ex *a
 /* Places are along a window's steps, or by the loop's. */
 static void go_along(struct sinking *s, const struct inst *load) {
     const struct loop_window *w = &s->l->buffers.at[load->buffer].window;
-    s->along = is_numbered(s, load) ? (struct loop_window){.way = 1} : *w;
-    s->step = is_numbered(s, load)
-                  ? s->l->step[s->loop]
-                  : ex_index(s->l->ex, "step", s->l->buffers.at[w->of].meta.size[0]);
+    if (is_numbered(s, load)) {
+        s->along = (struct loop_window){.way = 1};
+        s->step = s->l->step[s->loop];
+        return;
+    }
+    s->along = *w;
+    s->step = ex_index(s->l->ex, "step", s->l->buffers.at[w->of].meta.size[0]);
 }
 
 /* The nest that makes what is read, for an element of that. */
