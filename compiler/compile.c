@@ -391,7 +391,7 @@ static bool fuse(struct compile *c) {
                                        [WS_PERSISTENT] = FUSING_ALL,
                                        [WS_APART] = FUSING_APART};
     c->schedule = schedule_fuse(c->loops, c->limits, what[c->fusion], c->arena);
-    if (c->fusion != WS_EAGER) schedule_recompute(c->schedule, c->limits);
+    (c->fusion == WS_EAGER ? schedule_compare_again : schedule_recompute)(c->schedule, c->limits);
     if (makes_chains(c)) chain(c, c->schedule);
     take_apart(c);
     make_ready(c->schedule, c->fusion == WS_EAGER);

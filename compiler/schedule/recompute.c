@@ -664,7 +664,15 @@ static bool is_turned(const struct recompute *r, uint32_t nest) {
     return turned;
 }
 
-void schedule_recompute(struct schedule *s, const struct device_limits *limits) {
+/* Does it say of each place and source whether the source lands there? */
+static bool compares_places(const struct nest *n) {
+    const struct inst *x = &n->insts.at[n->insts.n - 1];
+    if (n->n_reduce || x->kind != INST_OP || x->op != OP_EQ) return false;
+    enum inst_kind a = n->insts.at[x->args[0]].kind, b = n->insts.at[x->args[1]].kind;
+    return (a == INST_INDEX && b == INST_LOAD) || (a == INST_LOAD && b == INST_INDEX);
+}
+
+static void compute_again(struct schedule *s, const struct device_limits *limits, bool places) {
     struct recompute r = {.s = s, .l = s->loops, .limits = limits};
     uint32_t n = s->loops->nests.n;
     find_readers(&r);
@@ -673,9 +681,18 @@ void schedule_recompute(struct schedule *s, const struct device_limits *limits) 
         buffer_id b = s->loops->nests.at[k].out;
         bool stored = s->loops->buffers.at[b].kind == BUFFER_TEMP && read_outside(&r, b) &&
                       !s->once[b] && !is_turned(&r, k);
+        if (places && !compares_places(&s->loops->nests.at[k])) continue;
         for (uint32_t i = 0; stored && i < r.readers.at[b].groups.n; i++)
             stored = in_same_steps(&r, k, r.readers.at[b].groups.at[i]);
         if (stored && nest_work(&s->loops->nests.at[k]) >= 0) consider(&r, b);
     }
     if (r.clones) tidy(&r);
+}
+
+void schedule_recompute(struct schedule *s, const struct device_limits *limits) {
+    compute_again(s, limits, false);
+}
+
+void schedule_compare_again(struct schedule *s, const struct device_limits *limits) {
+    compute_again(s, limits, true);
 }

@@ -136,6 +136,9 @@ struct schedule *schedule_fuse_apart(struct loops *l, const struct device_limits
                                      const struct apart_marks *marks, struct arena *a);
 /* needs groups; adds nests to the loops */
 void schedule_recompute(struct schedule *s, const struct device_limits *limits);
+/* ... for eager: which source lands at which place alone, as operators that land by one index share
+ * that, and stored it is a byte for each pair */
+void schedule_compare_again(struct schedule *s, const struct device_limits *limits);
 /* The same step of it for others: members under their new numbers, in that order, by nest as they
  * were; NO_NEST: it has gone. Groups that have none left go. */
 void schedule_renumber(struct schedule *s, const uint32_t *place);

@@ -630,6 +630,22 @@ static void test_eager_without_room(void **state) {
     }
 }
 
+/* Eager operators that land by one index compare it each for itself: no byte for each pair. */
+static void test_eager_lands_alone(void **state) {
+    (void)state;
+    struct arena *a = arena_new();
+    struct diag d = diag_new(a);
+    struct device_limits limits = test_gpu("sm_90a");
+    struct graph *g = must_parse(
+        a, "graph(%x: f32[512, 8], %i: i64[4096], %m: f32[4096, 8], %n: f32[4096, 8]) {\n"
+           " %a = index_add(%x, 0, %i, %m)\n %b = index_add(%a, 0, %i, %n)\n return %b\n}\n");
+    struct ws_program *p = ws_lower(ws_captured_of(a, g, "test"), &limits, WS_EAGER, NULL, &d);
+    assert_non_null(p);
+    assert_int_equal(p->n_kernels, 2);
+    for (int k = 0; k < p->n_buffers; k++) assert_true(p->buffers[k].bytes < 512 * 4096);
+    arena_free(a);
+}
+
 /* What several kernels add up by one index is sorted once, where that takes less; by an index that
  * is the same in every call at load. */
 static void test_sorted_once(void **state) {
@@ -700,6 +716,7 @@ int main(void) {
         cmocka_unit_test(test_sorted_once),
         cmocka_unit_test(test_scattered_rows),
         cmocka_unit_test(test_eager_without_room),
+        cmocka_unit_test(test_eager_lands_alone),
         cmocka_unit_test(test_states),
         cmocka_unit_test(test_persistent),
         cmocka_unit_test(test_persistent_configs),
