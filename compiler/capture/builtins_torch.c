@@ -64,8 +64,11 @@ NATIVE(torch_ndim) { return py_int(selected_meta(vm, v[0])->rank); }
 NATIVE(torch_numel) { return tensor_size(vm, meta_numel(vm->ex, tensor_meta(vm, v[0]))); }
 NATIVE(torch_element_size) { return py_int(dtype_bytes(selected_meta(vm, v[0])->dtype)); }
 NATIVE(torch_requires_grad) {
-    if (vm->trace && !v[0].tensor->graph) trace_input(vm, v[0]); /* under a guard */
-    return py_bool(v[0].tensor->requires_grad || tape_is_stale(v[0].tensor));
+    const struct tensor *t = v[0].tensor;
+    if (vm->trace && !t->graph) trace_input(vm, v[0]); /* under a guard */
+    bool outside = vm->tracing && !vm->trace && t->graph == vm->init && !t->selected;
+    if (outside && !t->requires_grad) tensor_node(vm, v[0]); /* an argument may from then on */
+    return py_bool(t->requires_grad || tape_is_stale(t));
 }
 NATIVE(torch_is_leaf) {
     const struct tensor *t = v[0].tensor;

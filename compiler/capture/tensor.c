@@ -103,7 +103,9 @@ static bool is_argument(const struct place *p) {
     return p->kind == PLACE_LOCAL && strcmp(p->name, "self") != 0;
 }
 
-/* Gradients are taken of arguments, and of parameters and other tensors that require them. */
+/* Gradients are taken of arguments, and of parameters and other tensors that require them. What is
+ * floating among the arguments requires them only where the workload is differentiated: a
+ * straight-through quantiser asks x.requires_grad, and passes gradients on, or nothing. */
 static node_id input_of(struct vm *vm, struct py t) {
     uint32_t i = find_input(vm, t.tensor);
     if (i < vm->init_tensors.n)
@@ -113,15 +115,18 @@ static node_id input_of(struct vm *vm, struct py t) {
     node_id value = init_cast(vm, node);
     uint32_t init = vm->init_outputs.n;
     bool named = place_is_known(t.source); /* what no name leads to is a constant of forward() */
+    struct meta meta = input_meta(vm, node, value);
+    bool argument = is_argument(t.source);
+    if (argument && vm->options->differentiated && dtype_has_gradient(meta.dtype))
+        t.tensor->requires_grad = true;
     vec_push(vm->arena, &vm->init_tensors, t.tensor);
     vec_push(vm->arena, &vm->init_outputs, value);
     vec_push(vm->arena, &vm->init_storages, (struct storage *)NULL);
     vec_push(vm->arena, &vm->input_grad, t.tensor->requires_grad);
     const char *source = named ? t.source->text : arena_printf(vm->arena, "T[%u]", init);
-    enum input_kind kind = is_argument(t.source)     ? INPUT_ARG
+    enum input_kind kind = argument                  ? INPUT_ARG
                            : t.tensor->requires_grad ? t.tensor->kind
                                                      : INPUT_BUFFER;
-    struct meta meta = input_meta(vm, node, value);
     return graph_input(vm->graph, input_name(vm->arena, source), kind, source, &meta, init);
 }
 
@@ -653,7 +658,7 @@ static struct py track(struct vm *vm, const struct builtin *b, const struct args
     node_id node = bind(vm, b, a);
     bool grad = needs_grad(vm, b->op, a) && dtype_is_float(vm_graph(vm)->nodes.at[node].meta.dtype);
     bool stops = vm->tracing && !vm->grad_enabled && first;
-    /* --mode train differentiates a workload by its arguments, which do not say requires_grad. */
+    /* A workload's arguments require gradients in some modes; they end here in all. */
     node_id ends = stops && (grad || !vm->trace) ? tensor_detached(vm, node) : node;
     struct py out;
     bool alias = first && !in_place && may_alias(b->op);

@@ -170,6 +170,62 @@ static void test_loss(void **state) {
     arena_free(w.arena);
 }
 
+/* What forward is told of requires_grad is what the mode takes: of floating arguments, also in a
+ * list, of parameters, and of what is computed of them, but not under no_grad(), of integers,
+ * buffers and what is detached. */
+static const char asks[] =
+    "import torch\nimport torch.nn as nn\n"
+    "class Model(nn.Module):\n"
+    "    def __init__(self):\n"
+    "        super().__init__()\n"
+    "        self.weight = nn.Parameter(torch.randn(4))\n"
+    "        self.register_buffer('shift', torch.randn(4))\n"
+    "    def forward(self, x, ys, n):\n"
+    "        first = [x.requires_grad, ys[0].requires_grad, ys[1]['z'].requires_grad]\n"
+    "        with torch.no_grad():\n"
+    "            still, held = x.requires_grad, x * 2\n"
+    "        made = [(x + 1).requires_grad, x[:2].requires_grad, x.view(-1).requires_grad]\n"
+    "        never = [n.requires_grad, (n + 1).requires_grad, (x > 0).requires_grad,\n"
+    "                 self.shift.requires_grad, held.requires_grad, x.detach().requires_grad]\n"
+    "        always = [self.weight.requires_grad, (self.weight * n).requires_grad]\n"
+    "        assert first + made + [still] == [WANTED] * 7, (first, made, still)\n"
+    "        assert x.is_leaf and (x + 1).is_leaf is not WANTED\n"
+    "        assert not any(never), never\n"
+    "        assert all(always), always\n"
+    "        return x + ys[0] + ys[1]['z'] + self.weight * n + held + self.shift\n"
+    "def get_inputs():\n"
+    "    return [torch.randn(3, 4), [torch.randn(4), {'z': torch.randn(4)}], torch.full((4,), "
+    "2)]\n";
+
+static void test_requires_grad(void **state) {
+    for (int m = WS_FWD; m <= WS_TRAIN; m++) {
+        struct workload w;
+        char text[sizeof asks + 32];
+        snprintf(text, sizeof text, "WANTED = %s\n%s", m == WS_FWD ? "False" : "True", asks);
+        must_capture(&w, text, (enum ws_mode)m);
+        arena_free(w.arena);
+    }
+}
+
+/* A straight-through estimate that is made only where x requires gradients passes them on: the
+ * gradient by x is the tangent, not zero. */
+static void test_straight_through(void **state) {
+    struct workload w;
+    struct ws_captured *c =
+        must_capture(&w,
+                     "import torch\ndef f(x):\n"
+                     "    q = torch.round(x).detach()\n"
+                     "    return x + (q - x).detach() if x.requires_grad else q + 0 * x\n"
+                     "def get_inputs():\n    return [torch.randn(5)]\n",
+                     WS_TRAIN);
+    void *in[2];
+    void *out[2];
+    make_values(&w, c, in, out);
+    for (int i = 0; i < 5; i++) assert_true(((double *)out[1])[i] == (double)((float *)in[1])[i]);
+    free_all(c, in, out);
+    arena_free(w.arena);
+}
+
 /* Modes are kept apart even where their graphs are alike. */
 static void test_hash(void **state) {
     static const char negate[] = "import torch\ndef f(x):\n    return -x\n"
@@ -202,8 +258,10 @@ static void test_refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_train), cmocka_unit_test(test_bwd),  cmocka_unit_test(test_kept),
-        cmocka_unit_test(test_loss),  cmocka_unit_test(test_hash), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_train),         cmocka_unit_test(test_bwd),
+        cmocka_unit_test(test_kept),          cmocka_unit_test(test_loss),
+        cmocka_unit_test(test_hash),          cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_requires_grad), cmocka_unit_test(test_straight_through),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
