@@ -399,6 +399,7 @@ static void put_rows(struct emitter *w, const struct tile_program *t, const stru
     put_chunk(w, f, sums,
               arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk), chunk,
               across ? NULL : "");
+    if (t->product->lines) put_lines(w, f);
     close_brace(w);
     if (ahead) close_brace(w);
     if (ahead) w->ahead = 0;
@@ -566,6 +567,17 @@ static void put_turned(struct emitter *w, const struct tile_program *t, const st
     close_brace(w);
 }
 
+/* A warp's lines; nothing is loaded that columns had better have first. */
+static void put_gathered(struct emitter *w, const struct tile_program *t, const struct phase *f,
+                         const char *sums) {
+    const struct product *p = t->product;
+    int warp = w->k->limits->warp;
+    line(w, "const int line_warp = __shfl_sync(0xffffffffu, tid / %d, 0);", warp);
+    line(w, "const k_shared lines = k_in_shared(%s) + (group * %d + line_warp) * %d;",
+         exchange_text(w, t, t->exchange + p->lines_at), p->group_threads / warp, p->lines);
+    put_rows(w, t, f, sums);
+}
+
 static void put_whole(struct emitter *w, const struct tile_program *t, const char *sums) {
     enum { MANY = 16 };
     const struct phase f = phase_of(w, 0);
@@ -586,6 +598,8 @@ static void put_whole(struct emitter *w, const struct tile_program *t, const cha
     }
     if (t->product->turned)
         put_turned(w, t, &f, sums);
+    else if (t->product->lines)
+        put_gathered(w, t, &f, sums);
     else if (any_moved_on(w, &f))
         put_rows(w, t, &f, sums);
     else if (!kernel_has_spans(w->k) && t->product->warp_rows > 16 && t->product->in_turn > 1)

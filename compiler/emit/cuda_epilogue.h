@@ -60,6 +60,8 @@ const char *how_to_store(struct emitter *w);
 /* What of a row waits for the next chunk, and the store. */
 void declare_rests(struct emitter *w, const struct phase *f, const char *dims);
 void put_rests(struct emitter *w, const struct phase *f, const char *subscript);
+/* Of products that gather lines, behind each chunk: stores what is whole of them. */
+void put_lines(struct emitter *w, const struct phase *f);
 void put_store(struct emitter *w, uint32_t i, int width, int chunk, const char *rest);
 
 #endif

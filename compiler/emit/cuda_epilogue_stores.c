@@ -142,6 +142,64 @@ static void put_octet(struct emitter *w, uint32_t s, const char *type, const cha
     close_brace(w);
 }
 
+/* Octets of columns that a warp's lines have. */
+static int line_octets(struct emitter *w) { return product_line_columns(w->y->product) / OCTET; }
+
+/* Into the warp's lines, a pair of 32 bits of this thread's row, which is one of eight. */
+static void put_in_line(struct emitter *w, uint32_t s, const char *type) {
+    int octets = line_octets(w);
+    open_scope(w);
+    line(w, "k_pack<%s, %d> x;", type, PAIR);
+    line(w, "k_put(x, &o%u[0][0]);", s);
+    line(w, "k_put_in_lines<%d>(lines, g %% %d, x.w);", octets * OCTET * 4, octets);
+    close_brace(w);
+}
+
+/* Are rows or columns of some tiles none of the product's? */
+static bool tiles_end(struct emitter *w) {
+    const struct layout *y = w->y;
+    return kernel_size(w->k, AXIS_M) % ((int64_t)y->bx * y->cluster) ||
+           kernel_size(w->k, AXIS_N) % ((int64_t)y->br * y->cluster);
+}
+
+/* Pieces of 16 bytes: lanes have neighbours of a line, and where it is short, of several. */
+void put_lines(struct emitter *w, const struct phase *f) {
+    enum { PIECE = 4 };
+    const struct store_node *s = &w->k->stores.at[f->stores.at[0]];
+    const char *type = memory_type(w, buffer_dtype(w, s->buffer));
+    int octets = line_octets(w), columns = octets * OCTET, pieces = columns / PIECE,
+        warp = w->k->limits->warp, n = OCTET * pieces / warp;
+    const char *where =
+        pieces >= warp
+            ? arena_printf(w->arena, "const int line = i / %d, piece = i %% %d * %d + lane;",
+                           pieces / warp, pieces / warp, warp)
+            : arena_printf(w->arena, "const int line = i * %d + lane / %d, piece = lane %% %d;",
+                           warp / pieces, pieces, pieces);
+    if (octets * OCTET < w->y->product->warp_columns)
+        line(w, "if (g %% %d != %d) continue;", octets, octets - 1);
+    else
+        line(w, "if (g != %d) continue;", octets - 1);
+    line(w, "__syncwarp();");
+    line(w, "k_pack<%s, %d> x[%d];", type, PIECE, n);
+    line(w, "const int lane = tid %% %d;", warp);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int i = 0; i < %d; i++)", n);
+    line(w, "%s", where);
+    line(w, "k_get_of_line(x[i].w, k_piece_of_line<%d>(lines, line, piece));", columns * 4);
+    close_brace(w);
+    line(w, "__syncwarp();");
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int i = 0; i < %d; i++)", n);
+    line(w, "%s", where);
+    line(w, "const k_idx m = first_row - lane / %d + f * %d + h * 8 + line;", QUAD,
+         product_sixteens_apart(w->y->product));
+    line(w, "const k_idx n = first_column + (g - %d) * %d + piece * %d;", octets - 1, OCTET, PIECE);
+    line(w, "%sk_store<%s, %d, %d>(p%d + (%s), x[i]);",
+         tiles_end(w) ? "if (m < nm && n < nn) " : "", type, PIECE, w->y->streaming,
+         argument_of(w, s->buffer), ex_text(w, s->index));
+    close_brace(w);
+}
+
 /* The digits of columns that a store's index counts apart, innermost first, as symbols; of those
  * that it counts as one number one. The index without them, and the column's part of it, and the
  * guard if there is one, in terms of these. False if the index counts columns as one number, or by
@@ -283,7 +341,7 @@ const char *put_inside(struct emitter *w, const struct placing *x) {
 
 /* Of a row, what its octets leave for the next. dims: of an array of these. */
 void declare_rests(struct emitter *w, const struct phase *f, const char *dims) {
-    for (uint32_t i = 0; i < f->stores.n; i++) {
+    for (uint32_t i = 0; i < f->stores.n && !w->y->product->lines; i++) {
         const struct store_node *s = &w->k->stores.at[f->stores.at[i]];
         if (in_sectors(w, s))
             line(w, "k_rest<%s> rest%u%s = {};", memory_type(w, buffer_dtype(w, s->buffer)),
@@ -309,7 +367,7 @@ static void put_moved_row(struct emitter *w, uint32_t i, const char *rest, int o
 }
 
 void put_rests(struct emitter *w, const struct phase *f, const char *subscript) {
-    for (uint32_t i = 0; i < f->stores.n; i++) {
+    for (uint32_t i = 0; i < f->stores.n && !w->y->product->lines; i++) {
         const struct store_node *s = &w->k->stores.at[f->stores.at[i]];
         if (in_sectors(w, s))
             line(w, "k_store_rest<%d>(rest%u%s);", w->y->streaming, f->stores.at[i], subscript);
@@ -343,6 +401,10 @@ void put_store(struct emitter *w, uint32_t i, int width, int chunk, const char *
     const char *p = arena_printf(w->arena, "p%d", argument_of(w, s->buffer));
     if (is_across(w, s)) {
         put_store_across(w, i, type, p, chunk);
+        return;
+    }
+    if (w->y->product->lines) {
+        put_in_line(w, i, type);
         return;
     }
     if (width == OCTET) {

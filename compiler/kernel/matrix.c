@@ -542,6 +542,47 @@ bool store_begins_anywhere(const struct kernel *k, const struct product *p,
     return kernel_size(k, AXIS_N) >= 2 * VECTOR && !index_is_vector(k, s->index, AXIS_N, VECTOR);
 }
 
+/* Rows that a warp gathers: of columns that are lines of memory, with so many bytes between them
+ * that neither those who write pairs of columns nor those who read rows meet in a bank. */
+enum { LINE_ROWS = 8, LINE_COLUMNS = 32, LINE_GAP = 32 };
+
+int product_line_columns(const struct product *p) { return (p->lines / LINE_ROWS - LINE_GAP) / 4; }
+
+/* Are rows of what the product stores gathered? Of 32 bits, the pairs that four threads have are a
+ * sector of each row: through shared memory a warp stores whole lines of memory. Of 16 bits, the
+ * four have exchanged their words to vectors, and lines gained nothing on an H200. What is computed
+ * behind a product has few registers left, of which the lines' vectors would spill more. */
+static bool gathers_lines(const struct kernel *k, const struct product *p) {
+    enum { VECTOR = 4 };
+    if (p->by_warp || p->tensor || (p->parts > 1 && !p->whole) || k->stores.n != 1) return false;
+    if (k->over || kernel_has_spans(k) || p->turned) return false;
+    const struct store_node *s = &k->stores.at[0];
+    return s->value == k->dot && !s->guard &&
+           dtype_bytes(k->schedule->loops->buffers.at[s->buffer].meta.dtype) == 4 &&
+           p->warp_columns % LINE_COLUMNS == 0 && !operand_has_order(&p->a) &&
+           !operand_has_order(&p->b) && index_is_vector(k, s->index, AXIS_N, VECTOR);
+}
+
+/* As many columns as there is room for beside all else. */
+static int64_t gather_lines(const struct kernel *k, struct product *p, int64_t smem) {
+    if (!gathers_lines(k, p)) return smem;
+    int warps = p->warpgroups * p->group_threads / k->limits->warp * p->in_turn,
+        columns = LINE_COLUMNS;
+    while (p->warp_columns % (2 * columns) == 0) columns *= 2;
+    for (; columns >= LINE_COLUMNS; columns /= 2) {
+        int bytes = LINE_ROWS * (columns * 4 + LINE_GAP);
+        int64_t with = smem + (int64_t)bytes * warps;
+        if (with > k->limits->smem_block ||
+            (with + SMEM_RESERVED) * p->resident > k->limits->smem_unit)
+            continue;
+        p->lines = bytes;
+        p->lines_at = p->exchange / p->in_turn;
+        p->exchange += bytes * warps;
+        return with;
+    }
+    return smem;
+}
+
 /* Blocks that a multiprocessor has room for, by an estimate of the registers. */
 static int resident_blocks(const struct kernel *k, const struct layout *y,
                            const struct product *p) {
@@ -784,6 +825,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     if (smem > k->limits->smem_block)
         return arena_printf(a, "needs %lld bytes of shared memory; %lld is the limit",
                             (long long)smem, (long long)k->limits->smem_block);
+    smem = gather_lines(k, p, smem);
     if (c->knob[KNOB_warps] * k->limits->warp != y->threads)
         return arena_printf(a, "the tile takes %d warps, but warps=%d",
                             y->threads / k->limits->warp, c->knob[KNOB_warps]);

@@ -156,6 +156,9 @@ struct product {
     int turned;   /* if not 0, warpgroups so many columns of what they store, whose rows lie side by
                      side, but begin within sectors of memory: a warp has 16 of them; */
     int beside;   /* and so many columns between these, or 1: phases of a transposed convolution */
+    int lines;    /* if not 0, bytes in which each warp gathers eight rows of what it stores, which
+                     has 32 bits, to store whole lines of memory; */
+    int lines_at; /* they begin so many behind the exchange's begin */
 };
 
 /* Tiles that warps make: a warpgroup's threads have a row each, or `rows` of them, or share one;
@@ -218,6 +221,8 @@ bool product_may_break(const struct product *p);
 /* Are a product's stores rows of 16-bit elements that begin anywhere in memory's vectors? */
 bool store_begins_anywhere(const struct kernel *k, const struct product *p,
                            const struct store_node *s);
+/* Columns of eight rows that a warp gathers before it stores them. */
+int product_line_columns(const struct product *p);
 /* From the first element of the store to that `by` further along an axis; -1: it is not known. */
 int64_t store_step(const struct kernel *k, const struct store_node *s, enum axis x, int by);
 /* What writing an operand's image takes in us, and its being read once (0: it has none); the clocks

@@ -354,6 +354,19 @@ static const struct product_case by_warpgroups[] = {
      " %b = where(%u, 0, %a)\n %f = float(%b)\n %s = sum(%f, dim=[0, 2, 3])\n"
      " %o = permute(%b, [0, 2, 3, 1])\n return %o, %s\n}\n",
      "mma=1 m=64 n=128 k=32 stages=2 warps=8"},
+    /* results of 32 bits, rows of which a warp gathers: of two or three lines each, whole and at
+     * edges; a batch; integers */
+    {"graph(%x: f32[128, 72], %y: f32[512, 72]) products tf32 {\n %b = permute(%y, [1, 0])\n"
+     " %z = mm(%x, %b)\n return %z\n}\n",
+     "mma=1 m=128 n=256 k=32 stages=2 cluster=2 warps=12"},
+    {"graph(%x: f32[200, 72], %y: f32[132, 72]) products tf32 {\n %b = permute(%y, [1, 0])\n"
+     " %z = mm(%x, %b)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
+    {"graph(%x: f32[3, 136, 64], %y: f32[3, 64, 136]) {\n %z = bmm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=96 k=64 stages=2 warps=8"},
+    {"graph(%x: i8[264, 208], %y: u8[208, 72]) {\n %a = to(%x, i32)\n %b = to(%y, i32)\n"
+     " %z = mm(%a, %b)\n return %z\n}\n",
+     "mma=1 m=128 n=96 k=64 stages=3 warps=12"},
 };
 
 static const struct product_case by_warps[] = {

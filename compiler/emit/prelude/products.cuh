@@ -703,6 +703,27 @@ template <typename T> K_DEVICE void k_turn_rows(k_pack<T, 2> (&pair)[2], const k
     pair[0].w[0] = bytes ? k_bytes(lower, 0, 0x4420) : lower;
     pair[1].w[0] = bytes ? k_bytes(upper, 0, 0x4420) : upper;
 }
+/* Rows that a warp gathers in lines of WIDTH bytes, so that it stores whole lines of memory. 32 bytes lie between two of
+ * them: neither those who write pairs of columns nor those who read rows meet in a bank. */
+template <int WIDTH> K_DEVICE k_shared k_piece_of_line(k_shared lines, int row, int piece) {
+    static_assert(WIDTH % 128 == 0, "whole lines of memory");
+    return lines + (row * (WIDTH + 32) + piece * 16);
+}
+/* Of eight rows, octet number `octet` of columns of 32 bits: lane l has pair l % 4 of row l / 4. */
+template <int WIDTH> K_DEVICE void k_put_in_lines(k_shared lines, int octet, const unsigned (&w)[2]) {
+    const int lane = (int)threadIdx.x & 31;
+    const float x[2] = {k_as_float(w[0]), k_as_float(w[1])};
+    k_shared_put(k_piece_of_line<WIDTH>(lines, lane / 4, octet * 2) + lane % 4 * 8, x);
+}
+/* 16 bytes of a line. */
+K_DEVICE void k_get_of_line(unsigned (&w)[4], k_shared at) {
+#ifdef WS_EMULATOR
+    for (int i = 0; i < 4; i++) w[i] = ((const unsigned *)at)[i];
+#else
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]) : "r"(at) : "memory");
+#endif
+}
 /* Word j of the thread that is number i of four goes to number j, as its word i. */
 K_DEVICE void k_transpose_quad(unsigned (&w)[4]) {
     const unsigned q = threadIdx.x & 3;
