@@ -551,10 +551,11 @@ static double turned_rate(const struct kernel *k, const struct layout *y, int64_
 }
 
 /* Where a row's vectors begin at its head, tiles of any shape store whole sectors but at their
- * ends, and read a vector of columns more. What is said to stay in L2 gains nothing there: of 1.4 GB
- * in bf16, turned to rows of 485, it takes an H200 4 to 17 % more; of 35 MB nothing. Of tiles of 64
- * x 128 a thread with 8 rows takes 928 us, with 4 836, more than banks explain. In f32 none has been
- * measured: TORN is a little more than these need, so that tiles which have been stay first. */
+ * ends, and read a vector of columns more. What is said to stay in L2 gains nothing there: of
+ * 1.4 GB in bf16, turned to rows of 485, it takes an H200 4 to 17 % more; of 35 MB nothing. Of
+ * tiles of 64 x 128 a thread with 8 rows takes 928 us, with 4 836, more than banks explain. In f32
+ * none has been measured: TORN is a little more than these need, so that tiles which have been
+ * stay first. */
 static double turned_heads(const struct kernel *k, const struct layout *y) {
     enum { FEW_ROWS = 4 };
     const double TORN = 1.1, READ = 0.5, STAYS = 1.05, MANY = 1.05;
