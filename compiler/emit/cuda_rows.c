@@ -433,14 +433,6 @@ static void put_mirrored_block(struct emitter *w) {
              (long long)w->p->grid);
 }
 
-/* The number of the block's tile, where blocks share none. */
-static const char *block_number(struct emitter *w) {
-    if (w->y->back) return "(k_idx)(gridDim.x - 1 - blockIdx.x)";
-    if (!w->y->mirrored) return "(k_idx)blockIdx.x";
-    put_mirrored_block(w);
-    return "block";
-}
-
 static void put_block_position(struct emitter *w) {
     const struct layout *y = w->y;
     if (y->rows_inner)
@@ -452,7 +444,11 @@ static void put_block_position(struct emitter *w) {
             line(w, "const k_idx tiles = %lld;", (long long)layout_column_tiles(w->k, y));
         else
             line(w, "const k_idx tiles = (nr + %d) / %d;", y->br - 1, y->br);
-        const char *block = block_number(w);
+        const char *block = "(k_idx)blockIdx.x";
+        if (y->mirrored) {
+            put_mirrored_block(w);
+            block = "block";
+        }
         line(w, "const k_idx px = %s / tiles;", block);
         line(w, "const k_idx base = (%s %% tiles) * %d, r_end = nr;", block, y->br);
     } else if (y->blocks && y->cluster > 1) {
@@ -485,7 +481,8 @@ static void put_block_position(struct emitter *w) {
     } else if (w->k->kind == KERNEL_SCAN) {
         line(w, "const k_idx px = (k_idx)blockIdx.x, r_end = nr;");
     } else {
-        line(w, "const k_idx px = %s;", block_number(w));
+        if (y->mirrored) put_mirrored_block(w);
+        line(w, "const k_idx px = %s;", y->mirrored ? "block" : "(k_idx)blockIdx.x");
         line(w, y->one_read ? "const k_idx base = 0, r_end = nr;"
                             : "const k_idx r_begin = 0, r_end = nr;");
     }

@@ -34,8 +34,6 @@
     KNOB(skip_l1, "1: loads leave no copy in L1")                                                  \
     KNOB(leave_l2, "1: what is loaded leaves L2 before what is stored")                            \
     KNOB(stay_l2, "1: what is loaded leaves L2 after what is stored")                              \
-    KNOB(back, "1: blocks go from the last to the first: L2 has what the launch before read or "   \
-               "left last")                                                                        \
     KNOB(last_block, "1: the last block of a split reduction to end, or to begin, reduces the "    \
                      "partial results, without a second launch")                                   \
     KNOB(online,                                                                                   \

@@ -96,7 +96,8 @@ static double waste(const struct kernel *k, const struct layout *y, int64_t inne
     int64_t apart = inner > 0 && inner * bytes < SECTOR ? inner * bytes : SECTOR;
     double moved = wanted < apart ? (double)apart / (double)wanted : 1;
     moved = moved > beside ? moved / beside : 1;
-    if (turned) moved *= wanted >= LINE ? 1 : wanted >= LINE / 2 ? 1.1 : 1.8;
+    const double HALVES = y->peel ? 1.03 : 1.1; /* of lines, the rest of which another tile reads */
+    if (turned) moved *= wanted >= LINE ? 1 : wanted >= LINE / 2 ? HALVES : 1.8;
     bool across = k->kind == KERNEL_REDUCE && y->rows_inner && outer != 1 && apart == SECTOR;
     bool scattered =
         k->limits->kind == DEVICE_CUDA && !turned &&

@@ -135,7 +135,8 @@ static double short_runs(const struct kernel *k, const struct layout *y) {
     if (kernel_size(k, AXIS_X) * bytes < LINE && rows_join(k, y)) return 1;
     if (!y->rows_inner) run *= cost_windows(k, y);
     double torn = torn_rows(k, y, run, bytes);
-    if (y->one_head) return 1 + (double)HALF_SECTOR / run; /* both ends of it lie anywhere */
+    if (y->one_head && !y->turn)
+        return 1 + (double)HALF_SECTOR / run; /* both ends of it lie anywhere */
     if (run >= 256) return torn * (run >= 512 ? 1 : 1.01);
     double power = y->rows_inner && k->kind == KERNEL_REDUCE ? BESIDE : APART;
     double halves = run < 2 * SECTOR && power == BESIDE ? 2.0 * SECTOR / run : 1;
@@ -491,12 +492,27 @@ static double begun_us(double us, double blocks) {
     return fmax(us, EACH * blocks);
 }
 
+/* A turned tile of rows with heads lies in shared memory by rows of an odd number of words, and
+ * lanes beside each other read every vec-th of them: so many of a warp's meet in a bank as its
+ * vectors of one row are longer than a warp. Turned to rows of 485, bf16 of 1.4 GB takes an H200
+ * 1268 us by 32 lanes of 8 elements, 947 by 16; to rows of 271557, of 35 MB, 32.0 by 32, 24.4 by 16
+ * and 23.3 by 8. */
+static double banks_us(const struct kernel *k, const struct layout *y) {
+    enum { WORD = 4 };
+    int warp = k->limits->warp, lanes = y->t1 < warp ? y->t1 : warp, words = 0;
+    if (!y->turn || !y->peel) return 0;
+    for (value_id v = 0; v < k->values.n; v++)
+        if (layout_turns(k, y, v)) words += dtype_bytes(k->values.at[v].dtype) > WORD ? 2 : 1;
+    double meet = fmax(1, (double)lanes * y->vec / warp),
+           points = (double)kernel_size(k, AXIS_X) * (double)kernel_size(k, AXIS_R);
+    return words * meet * points / warp / (k->limits->units * device_clock_ghz(k->limits) * 1e3);
+}
+
 /* Of a thread; more than 255 would spill. */
 static int thread_registers(const struct kernel *k, const struct layout *y, int words) {
-    enum { OF_SQUARES = 4, OF_HEADS = 20 };
+    enum { OF_SQUARES = 4 };
     int sums = kernel_online_squares(k, y->online) * y->ex * (y->rows_inner ? y->vec : 1);
-    int registers = 30 + words + element_words(k, y, words) + OF_SQUARES * sums +
-                    (y->turn && y->peel ? OF_HEADS : 0);
+    int registers = 30 + words + element_words(k, y, words) + OF_SQUARES * sums;
     int64_t most = y->fit ? k->limits->regs_unit / (y->fit * y->threads) : 255;
     if (registers > most) registers = (int)(30 + words < most ? most : 30 + words);
     return registers;
@@ -523,6 +539,30 @@ int kernel_blocks_loading(const struct kernel *k, const struct layout *y) {
     return blocks < 1 ? 1 : (int)blocks;
 }
 
+/* Registers of a turned tile of rows with heads are of single elements, for most of which it waits
+ * in shared memory: what it has under way are their bytes. Tiles are read while others are stored,
+ * so that half as much costs a third of the speed, not half: of what takes an H200 817 us by 57 KB
+ * a multiprocessor, 976 by 32. */
+static double turned_rate(const struct kernel *k, const struct layout *y, int64_t resident) {
+    double bytes = 0;
+    for (value_id v = 0; v < k->values.n; v++)
+        if (layout_turns(k, y, v)) bytes += dtype_bytes(k->values.at[v].dtype);
+    return sqrt((double)resident * y->bx * y->br * bytes / BYTES_IN_FLIGHT);
+}
+
+/* Where a row's vectors begin at its head, tiles of any shape store whole sectors but at their
+ * ends, and read a vector of columns more. What is said to stay in L2 gains nothing there: of
+ * 1.4 GB in bf16, turned to rows of 485, it takes an H200 4 to 17 % more; of 35 MB nothing. Of
+ * tiles of 64 x 128 a thread with 8 rows takes 928 us, with 4 836, more than banks explain. In f32
+ * none has been measured: TORN is a little more than these need, so that tiles which have been
+ * stay first. */
+static double turned_heads(const struct kernel *k, const struct layout *y) {
+    enum { FEW_ROWS = 4 };
+    const double TORN = 1.1, READ = 0.5, STAYS = 1.05, MANY = 1.05;
+    double more = TORN * (1 + READ * y->vec / y->br) * (y->ex > FEW_ROWS ? MANY : 1);
+    return y->stay_l2 && k->bytes_written > (double)k->limits->l2_bytes ? STAYS * more : more;
+}
+
 /* Sectors that a turned tile's rows begin and end within are another tile's, too: they meet in L2
  * if they stay there, or are written in parts. permute(2, 1, 0) of f32[214, 512, 1024], 209 us of
  * bytes, takes an H200 405 us by tiles of 32 x 32, rows of 128 bytes; 289 and 309 by 64 x 64 and
@@ -532,6 +572,7 @@ static double torn_stores(const struct kernel *k, const struct layout *y) {
     enum { LONG = 512 };
     const double SECTORS = 2.9;
     int bytes = 0, warp = k->limits->warp;
+    if (y->turn && y->peel) return turned_heads(k, y);
     if (!stores_torn(k, y)) return 1;
     for (uint32_t i = 0; i < k->stores.n; i++) {
         buffer_id b = k->stores.at[i].buffer;
@@ -808,6 +849,7 @@ static double tiles_cost(const struct kernel *k, const struct layout *y) {
     if (spread) resident = a_unit, fit = (double)(a_unit * d->units);
     double in_flight = (double)resident * (y->kept ? kept_bytes(k, y) : y->threads * words * 4.0),
            rate = in_flight > 0 ? in_flight / BYTES_IN_FLIGHT : 1; /* nobody waits for stores */
+    if (y->turn && y->peel) rate = turned_rate(k, y, resident);
     if (scans_columns(k, y)) rate /= 2; /* a tile is stored when it is scanned */
     double waves = (double)grid / fit, whole = (double)(int64_t)(waves + 0.999999);
     double balance = spread ? wave_balance(waves) : part_balance(k, y, grid, resident);
@@ -825,6 +867,7 @@ static double tiles_cost(const struct kernel *k, const struct layout *y) {
     if (y->cluster > 1 && y->one_read && !y->rows_inner) us *= 1.15; /* all blocks load, or none */
     us += skip_us(k, y, k->bytes_read / (gbps * 1e3));
     us = hypot(us, access_us(k, y));
+    us = hypot(us, banks_us(k, y));
     us = hypot(us, steps_us(k, y, waves > 1 ? waves : 1));
     us = hypot(us, shared_us(k, y));
     if (k->landing) us = hypot(us, busy_us(k, y, resident)); /* comparisons more than loads */

@@ -858,13 +858,13 @@ static const char *check_knobs(const struct config *c, enum kernel_kind kind, st
     static const enum knob switches[] = {
         KNOB_nt,         KNOB_skip_l1, KNOB_leave_l2,  KNOB_stay_l2, KNOB_online,
         KNOB_last_block, KNOB_window,  KNOB_look_back, KNOB_ahead,   KNOB_shift,
-        KNOB_pingpong,   KNOB_skip,    KNOB_back};
+        KNOB_pingpong,   KNOB_skip};
     static const enum knob dot_only[] = {KNOB_m,    KNOB_n,        KNOB_k,    KNOB_tm,   KNOB_tn,
                                          KNOB_mma,  KNOB_pairs,    KNOB_band, KNOB_tail, KNOB_make,
                                          KNOB_flat, KNOB_pingpong, KNOB_skip};
     static const enum knob row_only[] = {
         KNOB_x,         KNOB_r,     KNOB_rows,  KNOB_keep, KNOB_vec,  KNOB_blocks, KNOB_window,
-        KNOB_look_back, KNOB_ahead, KNOB_shift, KNOB_hits, KNOB_sort, KNOB_back};
+        KNOB_look_back, KNOB_ahead, KNOB_shift, KNOB_hits, KNOB_sort};
     for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
         if (c->knob[switches[i]] > 1)
             return arena_printf(a, "%s is 0 or 1", knob_name(switches[i]));
@@ -910,13 +910,6 @@ static const char *check_chain(const struct kernel *k, const struct config *c,
                               (long long)chain, MOST_CHAIN);
 }
 
-static const char *check_back(const struct kernel *k, const struct layout *y) {
-    bool rows = k->kind == KERNEL_POINTWISE || k->kind == KERNEL_REDUCE,
-         shared = y->split > 1 || y->cluster > 1 || y->blocks || y->hits || y->mirrored;
-    if (!y->back || (rows && !shared && k->limits->kind == DEVICE_CUDA)) return NULL;
-    return "back=1 needs blocks that have rows to themselves, in order, on a GPU";
-}
-
 static const char *sort_layout(const struct kernel *k, const struct config *c, struct layout *y,
                                struct arena *a) {
     enum { THREADS = 256 };
@@ -942,7 +935,6 @@ static const char *find_layout(const struct kernel *k, const struct config *c, s
                          .skip_l1 = c->knob[KNOB_skip_l1] == 1,
                          .leave_l2 = c->knob[KNOB_leave_l2] == 1,
                          .stay_l2 = c->knob[KNOB_stay_l2] == 1,
-                         .back = c->knob[KNOB_back] == 1,
                          .shift = c->knob[KNOB_shift] == 1,
                          .look_back = c->knob[KNOB_look_back] == 1,
                          .ahead = c->knob[KNOB_ahead] == 1,
@@ -993,7 +985,6 @@ static const char *find_layout(const struct kernel *k, const struct config *c, s
     if (!bad) bad = check_cluster(k, y, a);
     if (!bad) bad = check_look_back(k, y, a);
     if (!bad) layout_mirror(k, y);
-    if (!bad) bad = check_back(k, y);
     if (k->kind != KERNEL_SCAN) return bad;
     y->one_read = true; /* a tile at a time */
     return bad ? bad : check_scan(k, y, a);

@@ -108,7 +108,6 @@ struct layout {
     bool skip_l1;   /* loads leave no copy in L1 */
     bool leave_l2;  /* what is loaded once leaves L2 before what is stored */
     bool stay_l2;   /* or after it */
-    bool back;      /* blocks go from the last to the first */
     int head_unit;  /* peel: heads end at multiples of it */
     bool peel;      /* vec does not divide the rows: each has a head and a tail, see peel.c */
     bool shift;     /* peel, rows inner: what is out of step is put together from two vectors */

@@ -254,76 +254,12 @@ static void guess_staying(struct space *s) {
         struct layout y;
         c.knob[KNOB_stay_l2] = 1;
         if (kernel_layout(k, &c, &y, s->arena)) continue;
+        double cost = kernel_cost(k, &y); /* less, of rows that are torn */
+        if (cost > s->all.at[i].cost) continue;
         s->all.at[i].c = c;
-        s->all.at[i].cost = kernel_cost(k, &y); /* less, of rows that are torn */
+        s->all.at[i].cost = cost;
     }
     sort_by_cost(s);
-}
-
-/* Does a group's kernel read the buffer, or write it? */
-static bool touches(const struct schedule *s, uint32_t g, buffer_id b) {
-    const struct group *G = &s->groups.at[g];
-    for (uint32_t m = 0; m < G->members.n; m++) {
-        const struct nest *n = &s->loops->nests.at[G->members.at[m].nest];
-        if (n->out == b) return true;
-        for (uint32_t i = 0; i < n->insts.n; i++)
-            if (n->insts.at[i].kind == INST_LOAD && n->insts.at[i].buffer == b) return true;
-    }
-    return false;
-}
-
-/* The launch before that reads or writes a buffer of which L2 holds no two; else g. */
-static uint32_t large_before(const struct schedule *s, uint32_t g, double l2) {
-    for (uint32_t p = g; p-- > 0;)
-        for (uint32_t m = 0; m < s->groups.at[p].members.n; m++) {
-            const struct nest *n = &s->loops->nests.at[s->groups.at[p].members.at[m].nest];
-            bool large = s->stored[n->out] && (double)buffer_bytes(s->loops, n->out) > l2 / 2;
-            for (uint32_t i = 0; i < n->insts.n; i++) {
-                const struct inst *x = &n->insts.at[i];
-                large |= x->kind == INST_LOAD && s->stored[x->buffer] &&
-                         (double)buffer_bytes(s->loops, x->buffer) > l2 / 2;
-            }
-            if (large) return p;
-        }
-    return g;
-}
-
-/* Of what a pointwise kernel reads, is a third or more what the last launch that moves much has
- * read or left? Then it begins with what was there last, and goes the other way than that
- * launch. */
-static bool goes_back(const struct schedule *s, uint32_t g, double l2, int launches) {
-    const struct group *G = &s->groups.at[g];
-    double shared = 0, all = 0;
-    if (!launches || G->n_r || G->scan || G->matmul || G->n_between || G->at_load) return false;
-    uint32_t before = large_before(s, g, l2);
-    if (before == g) return false;
-    for (uint32_t m = 0; m < G->members.n; m++) {
-        const struct nest *n = &s->loops->nests.at[G->members.at[m].nest];
-        if (loop_of(n->epoch) != NO_LOOP) return false;
-        for (uint32_t i = 0; i < n->insts.n; i++) {
-            const struct inst *x = &n->insts.at[i];
-            if (x->kind != INST_LOAD || !s->stored[x->buffer]) continue;
-            uint32_t w = s->writer[x->buffer];
-            if (w != NO_NEST && s->group_of[w] == g) continue;
-            double bytes = (double)buffer_bytes(s->loops, x->buffer);
-            all += bytes;
-            if (bytes > l2 / 2 && touches(s, before, x->buffer)) shared += bytes;
-        }
-    }
-    return shared > 0 && 3 * shared >= all && !goes_back(s, before, l2, launches - 1);
-}
-
-static void guess_back(struct space *s) {
-    enum { LAUNCHES = 16 }; /* that are looked at */
-    const struct kernel *k = s->k;
-    if (k->limits->kind == DEVICE_CPU || k->kind != KERNEL_POINTWISE) return;
-    if (!goes_back(k->schedule, k->group, (double)k->limits->l2_bytes, LAUNCHES)) return;
-    for (uint32_t i = 0; i < s->all.n; i++) {
-        struct config c = s->all.at[i].c;
-        struct layout y;
-        c.knob[KNOB_back] = 1;
-        if (!kernel_layout(k, &c, &y, s->arena)) s->all.at[i].c = c;
-    }
 }
 
 /* All that is worth trying, cheapest first. */
@@ -382,7 +318,6 @@ static struct space legal_configs(const struct kernel *k, struct arena *a) {
     struct space s = all_configs(k, a);
     if (!s.all.n) WS_BUG("no legal config for %s", k->name);
     guess_staying(&s);
-    guess_back(&s);
     propose_leaving(&s);
     return s;
 }

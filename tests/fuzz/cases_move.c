@@ -389,13 +389,6 @@ static const char *const turns[][2] = {
 /* What lies across, within guards: pads and pieces that end within a tile; rows that neighbours in
  * memory are, whose order in what is stored is another. */
 static const char *const turned[][2] = {
-    /* from the last block to the first */
-    {"graph(%x: bf16[37, 40], %y: bf16[40]) {\n %a = add(%x, %y)\n %r = exp(%a)\n return %r\n}\n",
-     "x=4 r=16 warps=1 vec=2 rows=1 back=1"},
-    {"graph(%x: f32[40, 37]) {\n %t = permute(%x, [1, 0])\n %r = sin(%t)\n return %r\n}\n",
-     "x=16 r=32 warps=2 vec=4 rows=2 back=1 turn=1"},
-    {"graph(%x: f32[21, 64]) {\n %r = softmax(%x, 1)\n return %r\n}\n",
-     "x=2 r=64 warps=1 vec=4 keep=1 back=1"},
     {"graph(%x: f32[37, 21], %y: f32[24, 40]) {\n %p = constant_pad_nd(%x, [1, 2, 3, 0], 0.5)\n"
      " %t = permute(%p, [1, 0])\n %r = add(%t, %y)\n return %r\n}\n",
      "x=16 r=8 warps=2 vec=2 turn=1"},

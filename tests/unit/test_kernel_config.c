@@ -204,9 +204,6 @@ static void test_refusals_gpu(void **state) {
         {softmax, "x=1 r=1024 warps=8 vec=4 leave_l2=1 stay_l2=1",
          "leave_l2=1 and stay_l2=1 are opposites"},
         {outer_sum, "x=1 r=128 warps=1 vec=4 stay_l2=1", "stay_l2=1, but nothing is loaded once"},
-        {softmax, "x=1 r=1024 warps=8 vec=4 keep=1 back=1", NULL},
-        {softmax, "x=1 r=512 warps=8 vec=2 keep=1 cluster=2 back=1",
-         "back=1 needs blocks that have rows to themselves, in order, on a GPU"},
         {deviation, "x=1 r=1024 warps=8 vec=4 online=1",
          "online=1 needs sums of exp(x - max) that follow the maximum, or of (x - mean)^2 that "
          "follow the mean, on a GPU"},

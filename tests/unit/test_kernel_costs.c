@@ -25,6 +25,9 @@ static const char *const graphs[][2] = {
      " %q = permute(%p, [2, 1, 0])\n %y = relu(%q)\n return %y\n}\n"},
     {"reversed", "graph(%x: f32[214, 512, 1024]) {\n %p = permute(%x, [2, 1, 0])\n %y = relu(%p)\n "
                  "return %y\n}\n"},
+    {"turned to odd rows",
+     "graph(%x: bf16[512, 142164], %z: bf16[1, 485]) {\n %p = permute(%x, [1, 0])\n"
+     " %s = slice(%p, 1, 8, 493)\n %y = mul(%s, %z)\n return %y\n}\n"},
     {"bias", "graph(%x: f32[4096, 1024], %b: f32[1024]) {\n %y = add(%x, %b)\n return %y\n}\n"},
     {"rows", "graph(%x: f32[16, 100000]) {\n %y = sum(%x, 1)\n return %y\n}\n"},
     {"short rows", "graph(%x: bf16[100000, 24]) {\n %y = sum(%x, 1)\n return %y\n}\n"},
