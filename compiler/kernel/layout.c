@@ -856,15 +856,14 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
 static const char *check_knobs(const struct config *c, enum kernel_kind kind, struct arena *a) {
     bool dot = kind == KERNEL_MATMUL || kind == KERNEL_CHAINED;
     static const enum knob switches[] = {
-        KNOB_nt,         KNOB_skip_l1, KNOB_leave_l2,  KNOB_stay_l2, KNOB_online,
-        KNOB_last_block, KNOB_window,  KNOB_look_back, KNOB_ahead,   KNOB_shift,
-        KNOB_pingpong,   KNOB_skip};
+        KNOB_nt,     KNOB_skip_l1,   KNOB_leave_l2, KNOB_stay_l2, KNOB_online,   KNOB_last_block,
+        KNOB_window, KNOB_look_back, KNOB_ahead,    KNOB_shift,   KNOB_pingpong, KNOB_skip};
     static const enum knob dot_only[] = {KNOB_m,    KNOB_n,        KNOB_k,    KNOB_tm,   KNOB_tn,
                                          KNOB_mma,  KNOB_pairs,    KNOB_band, KNOB_tail, KNOB_make,
                                          KNOB_flat, KNOB_pingpong, KNOB_skip};
-    static const enum knob row_only[] = {
-        KNOB_x,         KNOB_r,     KNOB_rows,  KNOB_keep, KNOB_vec,  KNOB_blocks, KNOB_window,
-        KNOB_look_back, KNOB_ahead, KNOB_shift, KNOB_hits, KNOB_sort};
+    static const enum knob row_only[] = {KNOB_x,     KNOB_r,      KNOB_rows,   KNOB_keep,
+                                         KNOB_vec,   KNOB_blocks, KNOB_window, KNOB_look_back,
+                                         KNOB_ahead, KNOB_shift,  KNOB_hits,   KNOB_sort};
     for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
         if (c->knob[switches[i]] > 1)
             return arena_printf(a, "%s is 0 or 1", knob_name(switches[i]));
