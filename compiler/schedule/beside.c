@@ -265,6 +265,7 @@ static struct schedule joined(const struct beside *b, uint32_t g, uint32_t h) {
         kept++;
     }
     s.groups.at = groups;
+    s.groups.cap = s.groups.n;
     s.groups.n = kept;
     return s;
 }

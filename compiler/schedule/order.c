@@ -102,5 +102,6 @@ void schedule_order(struct schedule *s) {
     }
     for (uint32_t k = 0; k < s->loops->nests.n; k++) s->group_of[k] = place[s->group_of[k]];
     s->groups.at = sorted;
+    s->groups.cap = n;
     find_stored(s);
 }

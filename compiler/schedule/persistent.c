@@ -135,6 +135,7 @@ uint32_t schedule_join_steps(struct schedule *s, uint32_t loop, struct group joi
     }
     s->groups.at = groups;
     s->groups.n = kept;
+    s->groups.cap = n;
     for (uint32_t g = 0; g < kept; g++)
         for (uint32_t m = 0; m < groups[g].members.n; m++)
             s->group_of[groups[g].members.at[m].nest] = g;

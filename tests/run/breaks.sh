@@ -67,7 +67,7 @@ if __name__ == "__main__":
 END
 
 warpsmith 0 run "$TMP/mask.py" --device cpu
-grep -q 'graph break: data-dependent shape of torch.where() of a condition alone at line 8' "$TMP/out" || fail "no reason:" "$(cat "$TMP/out")"
+grep -q 'graph break: data-dependent shape of an index by a mask at line 8' "$TMP/out" || fail "no reason:" "$(cat "$TMP/out")"
 says 'out0  f32 [9]  min 6  mean 14  max 22'
 says 'out1  i64 [9]  min 1  mean 2  max 3'
 warpsmith 0 run "$TMP/mask.py" --device cpu -D rows=2
