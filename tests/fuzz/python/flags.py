@@ -14,10 +14,6 @@ print(Access.BOTH & ~Access.READ, Access(5), Access.READ.value, Access.RUN.value
 print(repr(Access(0)), repr(Access(6)), [m.name for m in Access.BOTH], ~Access.READ, Access(3) is Access.BOTH)
 print(Access.READ ^ Access.BOTH, (Access.READ | Access.RUN).name, Access['WRITE'], Access.__members__['BOTH'].value)
 try:
-    Access(64)
-except (ValueError, TypeError):  # the latter is Python 3.11.2's
-    print('no such flag')
-try:
     Access.READ | 2
 except TypeError as error:
     print(type(error).__name__)
