@@ -259,14 +259,9 @@ static struct schedule joined(const struct beside *b, uint32_t g, uint32_t h) {
     s.group_of = NEW_ARRAY(s.arena, uint32_t, n);
     for (uint32_t i = 0; i < b->s->groups.n; i++) {
         if (i == h) continue;
-        groups[kept] = i == g ? both(b, g, h) : b->s->groups.at[i];
-        for (uint32_t m = 0; m < groups[kept].members.n; m++)
-            s.group_of[groups[kept].members.at[m].nest] = kept;
-        kept++;
+        groups[kept++] = i == g ? both(b, g, h) : b->s->groups.at[i];
     }
-    s.groups.at = groups;
-    s.groups.cap = s.groups.n;
-    s.groups.n = kept;
+    schedule_set_groups(&s, groups, kept, s.groups.n);
     return s;
 }
 

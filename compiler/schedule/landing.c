@@ -34,9 +34,23 @@ static bool find_loaded(struct fuser *f, const struct inst *load, struct landing
     return true;
 }
 
-static bool is_place(struct fuser *f, const struct inst *index, const struct inst *load,
-                     struct landing_place *p) {
-    if (index->kind != INST_INDEX || load->kind != INST_LOAD) return false;
+bool compares_place(const struct nest *n, const struct inst *x, const struct inst **index,
+                    const struct inst **load) {
+    if (x->kind != INST_OP || x->op != OP_EQ) return false;
+    *index = &n->insts.at[x->args[0]];
+    *load = &n->insts.at[x->args[1]];
+    if ((*index)->kind == INST_LOAD) {
+        const struct inst *swap = *index;
+        *index = *load;
+        *load = swap;
+    }
+    return (*index)->kind == INST_INDEX && (*load)->kind == INST_LOAD;
+}
+
+static bool find_compared(struct fuser *f, const struct nest *n, const struct inst *x,
+                          struct landing_place *p) {
+    const struct inst *index, *load;
+    if (!compares_place(n, x, &index, &load)) return false;
     p->index = load->buffer;
     p->row = index->index[0];
     p->at = ex_const(f->l->ex, 0);
@@ -51,10 +65,7 @@ static bool find_place(struct fuser *f, const struct nest *n, inst_id i, struct 
     if (x->kind == INST_LOAD) return find_loaded(f, x, p);
     if (x->kind == INST_CAST) return find_place(f, n, x->args[0], p);
     if (x->kind != INST_OP) return false;
-    if (x->op == OP_EQ) {
-        const struct inst *a = &n->insts.at[x->args[0]], *b = &n->insts.at[x->args[1]];
-        return is_place(f, a, b, p) || is_place(f, b, a, p);
-    }
+    if (x->op == OP_EQ) return find_compared(f, n, x, p);
     if (x->op != OP_WHERE && x->op != OP_LOGICAL_AND) return false;
     return find_place(f, n, x->args[0], p) || find_place(f, n, x->args[1], p);
 }
@@ -96,11 +107,8 @@ bool group_compares_places(struct fuser *f, uint32_t g) {
         const struct nest *n = nest_at(f, G->members.at[m].nest);
         if (n->n_reduce && lands_by(f, n) != NOWHERE) return true; /* others may compare for it */
         for (uint32_t i = 0; i < n->insts.n; i++) {
-            const struct inst *x = &n->insts.at[i];
-            struct landing_place p;
-            if (x->kind != INST_OP || x->op != OP_EQ) continue;
-            const struct inst *a = &n->insts.at[x->args[0]], *b = &n->insts.at[x->args[1]];
-            if (is_place(f, a, b, &p) || is_place(f, b, a, &p)) return true;
+            const struct inst *index, *load;
+            if (compares_place(n, &n->insts.at[i], &index, &load)) return true;
         }
     }
     return false;

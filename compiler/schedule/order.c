@@ -81,6 +81,14 @@ static void find_stored(struct schedule *s) {
         }
 }
 
+void schedule_set_groups(struct schedule *s, struct group *at, uint32_t n, uint32_t room) {
+    s->groups.at = at;
+    s->groups.n = n;
+    s->groups.cap = room;
+    for (uint32_t g = 0; g < n; g++)
+        for (uint32_t m = 0; m < at[g].members.n; m++) s->group_of[at[g].members.at[m].nest] = g;
+}
+
 void schedule_order(struct schedule *s) {
     uint32_t n = s->groups.n;
     struct order o = {.s = s,
@@ -88,20 +96,16 @@ void schedule_order(struct schedule *s) {
                       .begin = NEW_ARRAY(s->arena, uint32_t, n + 1),
                       .ready = NEW_ARRAY(s->arena, uint32_t, n)};
     struct group *sorted = NEW_ARRAY(s->arena, struct group, n);
-    uint32_t *place = NEW_ARRAY(s->arena, uint32_t, n);
     find_reads(&o);
     for (uint32_t g = 0; g < n; g++)
         if (!o.waits[g]) put_ready(&o, g);
     for (uint32_t i = 0; i < n; i++) {
         if (!o.n_ready) WS_BUG("groups depend on each other in a circle");
         uint32_t g = take_ready(&o);
-        place[g] = i;
         sorted[i] = s->groups.at[g];
         for (uint32_t r = o.begin[g]; r < o.begin[g + 1]; r++)
             if (!--o.waits[o.reader[r]]) put_ready(&o, o.reader[r]);
     }
-    for (uint32_t k = 0; k < s->loops->nests.n; k++) s->group_of[k] = place[s->group_of[k]];
-    s->groups.at = sorted;
-    s->groups.cap = n;
+    schedule_set_groups(s, sorted, n, n);
     find_stored(s);
 }

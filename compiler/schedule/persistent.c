@@ -133,12 +133,7 @@ uint32_t schedule_join_steps(struct schedule *s, uint32_t loop, struct group joi
         else if (at == NO_NEST)
             groups[at = kept++] = joined;
     }
-    s->groups.at = groups;
-    s->groups.n = kept;
-    s->groups.cap = n;
-    for (uint32_t g = 0; g < kept; g++)
-        for (uint32_t m = 0; m < groups[g].members.n; m++)
-            s->group_of[groups[g].members.at[m].nest] = g;
+    schedule_set_groups(s, groups, kept, n);
     for (uint32_t m = 0; m < joined.members.n; m++) {
         const struct nest *n = &l->nests.at[joined.members.at[m].nest];
         if (l->buffers.at[n->out].kind == BUFFER_TEMP)

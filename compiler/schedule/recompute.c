@@ -666,10 +666,8 @@ static bool is_turned(const struct recompute *r, uint32_t nest) {
 
 /* Does it say of each place and source whether the source lands there? */
 static bool compares_places(const struct nest *n) {
-    const struct inst *x = &n->insts.at[n->insts.n - 1];
-    if (n->n_reduce || x->kind != INST_OP || x->op != OP_EQ) return false;
-    enum inst_kind a = n->insts.at[x->args[0]].kind, b = n->insts.at[x->args[1]].kind;
-    return (a == INST_INDEX && b == INST_LOAD) || (a == INST_LOAD && b == INST_INDEX);
+    const struct inst *index, *load;
+    return !n->n_reduce && compares_place(n, &n->insts.at[n->insts.n - 1], &index, &load);
 }
 
 static void compute_again(struct schedule *s, const struct device_limits *limits, bool places) {

@@ -164,6 +164,13 @@ struct apart_marks schedule_apart(struct schedule *s, const struct device_limits
  * kernel takes, about; infinite: it is none that others may go beside. Leaves groups that are in
  * order, with what runs at load and memory. */
 void schedule_beside(struct schedule *s, group_us_fn *us, void *ctx);
+/* landing.c: is x a comparison of a place, an index, with where a source lands, a load? In either
+ * order. */
+bool compares_place(const struct nest *n, const struct inst *x, const struct inst **index,
+                    const struct inst **load);
+/* order.c: groups in place of those there are; at has room for `room` of them. Breaks group indices
+ * held elsewhere, but group_of. */
+void schedule_set_groups(struct schedule *s, struct group *at, uint32_t n, uint32_t room);
 void schedule_order(struct schedule *s); /* needs groups; breaks group indices held elsewhere */
 /* at_load.c: which groups run at load, and what is `fixed`; for eager nothing is. Needs order. */
 void schedule_at_load(struct schedule *s, bool eager);
