@@ -787,11 +787,12 @@ static double joined_steps(const struct kernel *k, const struct layout *y) {
     return words * y->ex * log2(lanes);
 }
 
-/* Of a kernel that moves little: a launch, and what one of its threads waits for and computes, as
+/* Of a kernel that moves little, beside its launch: what one of its threads waits for and computes, as
  * there is nothing that would hide it. The numbers are fitted to 450 configs of 30 kernels that
  * take an H200 1 to 5 us, each with a number of its own for what all of its configs take. */
-static double short_us(const struct kernel *k, const struct layout *y, double grid, double turns) {
-    const double LAUNCH = 1.1, PLAIN = 0.0027, EXPENSIVE = 0.0094, WARP = 0.0034, BLOCKS = 0.037,
+static double launched_us(const struct kernel *k, const struct layout *y, double grid,
+                          double turns) {
+    const double PLAIN = 0.0027, EXPENSIVE = 0.0094, WARP = 0.0034, BLOCKS = 0.037,
                  SHARED = 1, SECOND = 1.2, LAST = 1.25, COPIED = 0.31, STEP = 0.05,
                  HINT = 0.2;   /* gains nothing: what differs otherwise is tried first */
     const double UNIT = 110e3; /* bytes that a multiprocessor reads in 1 us */
@@ -815,7 +816,7 @@ static double short_us(const struct kernel *k, const struct layout *y, double gr
     double warps = k->kind == KERNEL_REDUCE ? blocks * layout_warps(k, y) / 4 : 0;
     double alone = elements * (PLAIN * plain + EXPENSIVE * expensive),
            issued = warps * clock * EACH * elements * (plain + DEAR * expensive);
-    double us = LAUNCH + fmax(alone, issued) +
+    double us = fmax(alone, issued) +
                 turns * fmax(joined_us(k, y), warps * clock * JOINS * joined_steps(k, y)) +
                 WARP * layout_warps(k, y) + BLOCKS * grid / d->units +
                 STEP * (steps * cost_reads(k, y) - 1);
@@ -828,6 +829,28 @@ static double short_us(const struct kernel *k, const struct layout *y, double gr
     if (y->stages > 1) us += COPIED;
     if (y->skip_l1) us += HINT;
     return us + traffic / (device_gbps(d) * 1e3) + traffic / busy / UNIT;
+}
+
+static double short_us(const struct kernel *k, const struct layout *y, double grid, double turns) {
+    const double LAUNCH = 1.1;
+    return LAUNCH + launched_us(k, y, grid, turns);
+}
+
+/* What its warps issue counts whatever the kind, as all of it is one multiprocessor's; and what
+ * each turn waits for. */
+double cost_in_turns(const struct kernel *k, const struct layout *y, double turns) {
+    const double TURN = 0.15, DEAR = 4;
+    double plain, expensive, steps = ceil((double)kernel_size(k, AXIS_R) / y->br);
+    int words = loaded_words(k, y), registers = thread_registers(k, y, words);
+    if (registers * y->threads > k->limits->regs_unit) return INFINITY; /* would spill */
+    serial_work(k, y, &plain, &expensive);
+    if (y->one_read || y->grid_r) steps = 1;
+    double elements = turns * steps * y->ur * y->vec * y->ex,
+           issued = k->kind == KERNEL_REDUCE ? 0
+                                             : layout_warps(k, y) / 4.0 * elements *
+                                                   (plain + DEAR * expensive) /
+                                                   (device_clock_ghz(k->limits) * 1e3);
+    return launched_us(k, y, 1, turns) + issued + TURN * (turns * steps - 1);
 }
 
 static double tiles_cost(const struct kernel *k, const struct layout *y) {

@@ -69,7 +69,8 @@ static inline int64_t ceil_div(int64_t n, int64_t by) { return (n + by - 1) / by
 /* space.c */
 void propose(struct space *s, struct config c);
 
-/* space_rows.c */
+/* space_rows.c. widest_vector: that moves 16 bytes of the widest element along that axis. */
+int widest_vector(const struct kernel *k, enum axis inner);
 void propose_columns(struct space *s);
 void propose_blocks(struct space *s);
 void propose_rows(struct space *s);

@@ -801,7 +801,29 @@ static const char *const mirrored[] = {
     " return %s\n}\n",
 };
 
+/* Small kernels that wait for each other: reductions one way and the other, of several blocks a part;
+ * scans; columns, and a total; what one part stores others read as it is stored, in 16 bits; what is
+ * stored at the end of a part that others have read at its beginning. */
+static const char *const sequences[] = {
+    "graph(%x: f32[32, 32]) {\n %m = mean(%x, [0], True)\n %c = sub(%x, %m)\n"
+    " %s = softmax(%c, 1)\n return %s\n}\n",
+    "graph(%x: f32[37, 65]) {\n %q = mul(%x, %x)\n %m = mean(%q, [0], True)\n"
+    " %y = div(%x, %m)\n %s = sum(%y, 1, True)\n %z = sub(%y, %s)\n %t = amax(%z, 0)\n"
+    " return %z, %t\n}\n",
+    "graph(%x: bf16[6, 9, 20]) {\n %a = cumsum(%x, 0)\n %b = cumsum(%a, 2)\n %c = mul(%b, 2)\n"
+    " %d = cumsum(%c, 1)\n return %d\n}\n",
+    "graph(%x: f32[40, 8]) {\n %q = mul(%x, %x)\n %m = mean(%q)\n %y = mul(%x, %m)\n"
+    " %s = softmax(%y, 0)\n %t = sum(%s, 1)\n return %s, %t\n}\n",
+    "graph(%x: f16[5, 33, 7], %w: f16[7]) {\n %a = mul(%x, %w)\n %s = softmax(%a, 1)\n"
+    " %p = permute(%s, [0, 2, 1])\n %m = amax(%p, [0, 1], True)\n %y = sub(%p, %m)\n"
+    " return %y\n}\n",
+    "graph(%x: i64[11, 13]) {\n %s = sum(%x, 0, True)\n %y = add(%x, %s)\n %m = amax(%y, 1)\n"
+    " %i = argmax(%y, 1)\n return %m, %i, %y\n}\n",
+};
+
 void cases_shapes(struct arena *a, case_vec *out) {
+    for (size_t i = 0; i < sizeof sequences / sizeof *sequences; i++)
+        vec_push(a, out, ((struct case_graph){.text = sequences[i], .every = 1, .sequence = true}));
     long_tail(a, out);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         vec_push(a, out, ((struct case_graph){.text = shapes[i], .every = 1, .eager = i % 4 == 0}));
