@@ -687,43 +687,62 @@ static int place_of(const buffer_vec *all, buffer_id b) {
     return i;
 }
 
-/* All blocks of a part, between which threads may still need what they share. */
-static void put_part(struct emitter *w, const struct block *p, const buffer_vec *all,
-                     const char *name) {
-    bool loops = p->grid > 1;
-    if (loops) open_brace(w, "for (int turn = 0; turn < %lld; turn++)", (long long)p->grid);
-    if (loops && p->layout.smem) line(w, "if (turn) __syncthreads();");
+static void call_part(struct emitter *w, const struct block *p, const buffer_vec *all,
+                      const char *name, const char *turn) {
     struct buf call = buf_new(w->arena);
     for (uint32_t i = 0; i < p->kernel->buffers.n; i++)
         buf_printf(&call, "p%d, ", place_of(all, p->kernel->buffers.at[i]));
-    line(w, "%s(%s%s);", name, call.p, loops ? "turn" : "0");
+    line(w, "%s(%s%s);", name, call.p, turn);
+}
+
+/* All blocks of a part, between which threads may still need what they share. */
+static void put_in_turn(struct emitter *w, const struct block *p, const buffer_vec *all,
+                        const char *name) {
+    bool loops = p->grid > 1;
+    if (loops) open_brace(w, "for (int turn = 0; turn < %lld; turn++)", (long long)p->grid);
+    if (loops && p->layout.smem) line(w, "if (turn) __syncthreads();");
+    call_part(w, p, all, name, loops ? "turn" : "0");
     if (loops) close_brace(w);
 }
 
+/* One block of a part, whose first is block `from` of the launch. */
+static void put_beside(struct emitter *w, const struct block *p, const buffer_vec *all,
+                       const char *name, int64_t from) {
+    long long end = from + p->grid;
+    open_brace(w, "%sif (blockIdx.x < %lldu)", from ? "else " : "", end);
+    call_part(w, p, all, name, arena_printf(w->arena, "(k_idx)blockIdx.x - %lld", (long long)from));
+    close_brace(w);
+}
+
 /* Its own kernel: what parts write others read, so no parameter is `const`, or `__restrict__`. */
-static void put_sequence(struct emitter *w, const struct block *const *parts, int n,
+static void put_sequence(struct emitter *w, const struct block *const *parts, int n, bool beside,
                          const buffer_vec *all, const char *const *names) {
     struct ws_launch *l = &w->out->launches[0];
+    int64_t from = 0;
     buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d) %s(", l->threads,
                l->entry);
     for (uint32_t i = 0; i < all->n; i++) {
         enum dtype t = buffer_dtype(w, all->at[i]);
         buf_printf(&w->b, "%s%s *p%u", i ? ", " : "", memory_type(w, t), i);
-        l->args[l->n_args++] =
-            (struct ws_arg){.kind = WS_ARG_BUFFER, .buffer = (int)all->at[i]};
+        l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_BUFFER, .buffer = (int)all->at[i]};
     }
     buf_puts(&w->b, ") {\n");
     w->indent++;
     line(w, "k_enter();");
     for (int i = 0; i < n; i++) {
-        if (i) line(w, "__syncthreads(); /* what part %d has stored is seen */", i - 1);
-        put_part(w, parts[i], all, names[i]);
+        if (i && !beside) line(w, "__syncthreads(); /* what part %d has stored is seen */", i - 1);
+        if (beside)
+            put_beside(w, parts[i], all, names[i], from);
+        else
+            put_in_turn(w, parts[i], all, names[i]);
+        from += parts[i]->grid;
     }
+    if (beside) l->grid[0] = from;
     close_brace(w);
 }
 
-bool emit_sequence(const struct block *const *parts, int n, const struct config *c, struct arena *a,
-                   struct ws_source *out, struct diag *d) {
+bool emit_sequence(const struct block *const *parts, int n, bool beside, const struct config *c,
+                   struct arena *a, struct ws_source *out, struct diag *d) {
     struct buf printed = buf_new(a), text = buf_new(a);
     const char **names = NEW_ARRAY(a, const char *, n);
     buffer_vec all = {0}, written = {0};
@@ -744,7 +763,7 @@ bool emit_sequence(const struct block *const *parts, int n, const struct config 
         struct emitter w = emitter_of(parts[i], a, out, d);
         WS_ASSERT(parts[i]->layout.threads == out->launches[0].threads && !parts[i]->workspace);
         names[i] = w.part = arena_printf(a, "k_part_%d", i);
-        w.written = written;
+        if (!beside) w.written = written;
         buf_printf(&printed, "%spart %d: ", i ? "\n" : "", i);
         block_print(&printed, parts[i]);
         add_buffers(parts[i]->kernel, &all, a);
@@ -758,7 +777,7 @@ bool emit_sequence(const struct block *const *parts, int n, const struct config 
         if (own > digits) digits = own;
     }
     buf_puts(&whole.b, text.p);
-    put_sequence(&whole, parts, n, &all, names);
+    put_sequence(&whole, parts, n, beside, &all, names);
     out->block = printed.p;
     out->text = arena_printf(a, "%s\n%s", header_of(&whole, whole.b.p, calls, full ? 0 : digits),
                              whole.b.p);

@@ -7,14 +7,31 @@
 #include "kernel/cost.h"
 #include "kernel/space.h"
 
-bool sequence_takes(const struct kernel *k) {
-    enum { MOST_ELEMENTS = 1 << 15, MOST_BYTES = 1 << 18 }; /* about 2 us of a multiprocessor */
+/* us: a launch; and from one part to the next: a barrier, and what has just been stored comes from
+ * L2. */
+static const double LAUNCH = 1.1, BETWEEN = 0.4;
+enum { N_WARPS = RANKED_WARPS };
+
+/* Are its blocks of rows alone, and of no others' launches? */
+static bool is_of_rows(const struct kernel *k) {
     bool rows =
         k->kind == KERNEL_POINTWISE || k->kind == KERNEL_REDUCE || k->kind == KERNEL_SCAN;
-    if (k->limits->kind != DEVICE_CUDA || !rows || k->landing || k->lists || k->columns) return false;
-    if (k->of_vector || k->wide_index || k->sizes.n || k->steps) return false;
+    if (!rows || k->landing || k->lists || k->columns || k->of_vector) return false;
+    return !k->wide_index && !k->sizes.n && !k->steps && kernel_size(k, AXIS_X) > 0 && kernel_size(k, AXIS_R) > 0;
+}
+
+/* Is all of it little work for one block, about 2 us of a multiprocessor? */
+static bool goes_in_turn(const struct kernel *k) {
+    enum { MOST_ELEMENTS = 1 << 15, MOST_BYTES = 1 << 18 };
     int64_t elements = size_of(k, AXIS_X) * size_of(k, AXIS_R);
-    return elements <= MOST_ELEMENTS && k->bytes_read + k->bytes_written <= MOST_BYTES;
+    return is_of_rows(k) && elements <= MOST_ELEMENTS &&
+           k->bytes_read + k->bytes_written <= MOST_BYTES;
+}
+
+/* Does a launch matter? */
+static bool goes_beside(const struct kernel *k) {
+    const double MOST_BYTES = 4e6;
+    return is_of_rows(k) && k->bytes_read + k->bytes_written <= MOST_BYTES;
 }
 
 /* Does each block of the layout only compute and store its own elements? */
@@ -97,44 +114,90 @@ static bool is_only_warps(const struct kernel *k, const struct config *c) {
            !(warps & (warps - 1));
 }
 
+/* The same of a part beside others, with all blocks at once. */
+static struct best best_beside(const struct kernel *k, int warps, struct arena *a) {
+    struct best b = {.k = k, .us = INFINITY, .arena = a};
+    struct ranked r = {.allows = stands_alone};
+    int w = 0;
+    if (k->kind == KERNEL_SCAN) return best_of(k, warps, a); /* by no roofline */
+    kernel_rank_by_warps(k, &r, a);
+    while (1 << w < warps) w++;
+    b.us = r.us[w] == INFINITY ? INFINITY : fmax(0, r.us[w] - LAUNCH);
+    b.config = r.of[w];
+    return b;
+}
+
 const char *sequence_config(const struct sequence *s, int part, const struct config *c,
                             struct config *out, struct arena *a) {
     const struct kernel *k = s->parts[part];
+    int warps = c->knob[KNOB_warps];
     if (!is_only_warps(k, c)) return "a sequence takes `warps` alone, a power of two";
-    struct best b = best_of(k, c->knob[KNOB_warps], a);
-    if (b.us == INFINITY)
-        return arena_printf(a, "part %d has no layout of %d warps", part, c->knob[KNOB_warps]);
+    struct best b = (s->beside ? best_beside : best_of)(k, warps, a);
+    if (b.us == INFINITY) return arena_printf(a, "part %d has no layout of %d warps", part, warps);
     *out = b.config;
     return NULL;
 }
 
-/* us: a launch; and from one part to the next: a barrier, and what has just been stored comes from
- * L2. */
-static const double LAUNCH = 1.1, BETWEEN = 0.4;
+/* us of a kernel as a part, by warps, without a launch, and as a launch. */
+struct part_times {
+    double in_turn[N_WARPS], beside[N_WARPS], alone;
+};
 
-static double part_us(const struct kernel *k, int warps, struct arena *a) {
+static void time_in_turn(const struct kernel *k, struct part_times *us, struct arena *a) {
+    for (int w = 0; w < N_WARPS; w++) {
+        struct arena *scratch = arena_within(a);
+        us->in_turn[w] = best_of(k, 1 << w, scratch).us;
+        arena_free(scratch);
+    }
+}
+
+static void time_beside(const struct kernel *k, struct part_times *us, struct arena *a) {
     struct arena *scratch = arena_within(a);
-    double us = best_of(k, warps, scratch).us;
+    struct ranked r = {.allows = stands_alone};
+    bool scans = k->kind == KERNEL_SCAN;
+    if (!scans) kernel_rank_by_warps(k, &r, scratch);
+    for (int w = 0; w < N_WARPS; w++)
+        us->beside[w] = scans ? best_of(k, 1 << w, scratch).us : fmax(0, r.us[w] - LAUNCH);
     arena_free(scratch);
+}
+
+/* As a launch. One block is a kernel, too, whose cost is known better than a small scan's. */
+static void time_alone(const struct kernel *k, struct part_times *us, struct arena *a) {
+    us->alone = kernel_least_cost(k, NULL, a);
+    for (int w = 0; w < N_WARPS; w++) us->alone = fmin(us->alone, LAUNCH + us->in_turn[w]);
+    us->alone = fmax(us->alone, LAUNCH);
+}
+
+static struct part_times times_of(const struct kernel *k, struct arena *a) {
+    struct part_times us;
+    for (int w = 0; w < N_WARPS; w++) us.in_turn[w] = us.beside[w] = INFINITY;
+    if (goes_in_turn(k)) time_in_turn(k, &us, a);
+    if (goes_beside(k)) time_beside(k, &us, a);
+    time_alone(k, &us, a);
     return us;
 }
 
-double sequence_cost(const struct sequence *s, const struct config *c, struct arena *a) {
-    double us = LAUNCH;
-    if (!is_only_warps(s->parts[0], c)) return INFINITY;
-    for (int i = 0; i < s->n; i++)
-        us += part_us(s->parts[i], c->knob[KNOB_warps], a) + (i ? BETWEEN : 0);
-    return us;
+/* us of the launch of n of them with so many warps. Beside each other the longest is waited for,
+ * and others take a part of its time from it. */
+static double sequence_us(const struct part_times *us, int n, bool beside, int w) {
+    const double TAKEN = 0.3;
+    double sum = 0, most = 0;
+    for (int i = 0; i < n; i++) {
+        double one = beside ? us[i].beside[w] : us[i].in_turn[w];
+        sum += one;
+        most = fmax(most, one);
+    }
+    return LAUNCH + (beside ? most + TAKEN * (sum - most) : sum + BETWEEN * (n - 1));
 }
-
-enum { LEAST_WARPS = 2, MOST_WARPS = 32, N_WARPS = 5 };
 
 int sequence_configs(const struct sequence *s, struct arena *a, const struct config **out) {
     struct candidate all[N_WARPS];
+    struct part_times *us = NEW_ARRAY(a, struct part_times, s->n);
     int n = 0;
-    for (int warps = LEAST_WARPS; warps <= MOST_WARPS; warps *= 2) {
-        struct candidate x = {.c = CONFIG(K(warps, warps))};
-        x.cost = sequence_cost(s, &x.c, a);
+    for (int i = 0; i < s->n; i++) us[i] = times_of(s->parts[i], a);
+    for (int w = 0; w < N_WARPS; w++) {
+        struct candidate x = {.c = CONFIG(K(warps, 1 << w))};
+        x.cost = sequence_us(us, s->n, s->beside, w);
         if (x.cost == INFINITY) continue;
         int at = n++;
         for (; at > 0 && all[at - 1].cost > x.cost; at--) all[at] = all[at - 1];
@@ -146,55 +209,50 @@ int sequence_configs(const struct sequence *s, struct arena *a, const struct con
     return n;
 }
 
-/* us of each kernel as a part, by warps. */
-struct part_times {
-    double of[N_WARPS];
+/* ---- which ----------------------------------------------------------------------------------- */
+
+struct finding {
+    const struct part_times *us; /* by kernel */
+    const bool *takes;
+    int n;
+    independent_fn *independent;
+    void *ctx;
+    double *least;  /* us of all from kernel i on */
+    struct sequences out;
 };
 
-static void time_parts(const struct kernel *const *kernels, int from, int end,
-                       struct part_times *us, struct arena *a) {
-    for (int i = from; i < end; i++)
-        for (int w = 0; w < N_WARPS; w++) us[i].of[w] = part_us(kernels[i], LEAST_WARPS << w, a);
-}
-
-/* As a launch. One block is a kernel, too, whose cost is known better than a small scan's. */
-static double alone_us(const struct kernel *k, const struct part_times *us, struct arena *a) {
-    double least = kernel_least_cost(k, NULL, a);
-    for (int w = 0; w < N_WARPS; w++) least = fmin(least, LAUNCH + us->of[w]);
-    return fmax(LAUNCH, least);
-}
-
-/* From `from` on, where a sequence saves most; from itself if it saves nothing. */
-static int last_of(const struct kernel *const *kernels, int from, int end,
-                   const struct part_times *us, struct arena *a) {
+/* Kernel i and those behind it, of which what follows them is known. */
+static void extend(struct finding *f, int i, bool beside) {
     const double WORTH = 0.05; /* us: what the model may be off by */
-    double apart = 0, together[N_WARPS], most = WORTH;
-    int last = from;
-    for (int w = 0; w < N_WARPS; w++) together[w] = LAUNCH - BETWEEN;
-    for (int i = from; i < end && i < from + SEQUENCE_MOST; i++) {
-        double least = INFINITY;
-        apart += alone_us(kernels[i], &us[i], a);
-        for (int w = 0; w < N_WARPS; w++) {
-            together[w] += us[i].of[w] + BETWEEN;
-            least = fmin(least, together[w]);
-        }
-        if (i > from && apart - least > most) most = apart - least, last = i;
+    for (int n = 2; n <= SEQUENCE_MOST && i + n <= f->n && f->takes[i + n - 1]; n++) {
+        double us = INFINITY;
+        if (beside && !f->independent(i, i + n - 1, f->ctx)) return;
+        for (int w = 0; w < N_WARPS; w++) us = fmin(us, sequence_us(&f->us[i], n, beside, w));
+        if (us == INFINITY) return;
+        us += WORTH + f->least[i + n];
+        if (us >= f->least[i]) continue;
+        f->least[i] = us;
+        f->out.length[i] = n;
+        f->out.beside[i] = beside;
     }
-    return last;
 }
 
-void sequences_find(const struct kernel *const *kernels, const bool *takes, int n, int *length,
-                    struct arena *a) {
+struct sequences sequences_find(const struct kernel *const *kernels, const bool *takes, int n,
+                                independent_fn *independent, void *ctx, struct arena *a) {
     struct part_times *us = NEW_ARRAY(a, struct part_times, n);
-    for (int i = 0, end = 0, last; i < n; i = last + 1) {
-        length[i] = 1;
-        last = i;
-        if (end <= i) {
-            for (end = i; end < n && takes[end]; end++) {}
-            if (end - i > 1) time_parts(kernels, i, end, us, a);
-        }
-        if (end - i > 1) last = last_of(kernels, i, end, us, a);
-        length[i] = last - i + 1;
-        for (int j = i + 1; j <= last; j++) length[j] = 0;
+    struct finding f = {us, takes, n, independent, ctx, NEW_ARRAY(a, double, n + 1),
+                        {NEW_ARRAY(a, int, n), NEW_ARRAY(a, bool, n)}};
+    for (int i = n - 1; i >= 0; i--) {
+        bool near = (i > 0 && takes[i - 1]) || (i + 1 < n && takes[i + 1]);
+        f.out.length[i] = 1;
+        f.least[i] = f.least[i + 1];
+        if (!takes[i] || !near || !goes_beside(kernels[i])) continue;
+        us[i] = times_of(kernels[i], a);
+        f.least[i] += us[i].alone;
+        extend(&f, i, false);
+        extend(&f, i, true);
     }
+    for (int i = 0; i < n; i += f.out.length[i])
+        for (int j = i + 1; j < i + f.out.length[i]; j++) f.out.length[j] = 0;
+    return f.out;
 }

@@ -817,6 +817,11 @@ static const char *const sequences[] = {
     "graph(%x: f16[5, 33, 7], %w: f16[7]) {\n %a = mul(%x, %w)\n %s = softmax(%a, 1)\n"
     " %p = permute(%s, [0, 2, 1])\n %m = amax(%p, [0, 1], True)\n %y = sub(%p, %m)\n"
     " return %y\n}\n",
+    /* beside each other: shapes that share no index */
+    "graph(%x: bf16[40, 4, 8], %y: f32[9, 33]) {\n %m = amax(%x, [0, 1])\n %e = exp(%y)\n"
+    " return %m, %e\n}\n",
+    "graph(%x: f32[300], %y: f32[70, 65]) {\n %c = cumsum(%x, 0)\n %s = sum(%y, 0)\n"
+    " return %c, %s\n}\n",
     "graph(%x: i64[11, 13]) {\n %s = sum(%x, 0, True)\n %y = add(%x, %s)\n %m = amax(%y, 1)\n"
     " %i = argmax(%y, 1)\n return %m, %i, %y\n}\n",
 };
