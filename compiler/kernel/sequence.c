@@ -168,9 +168,14 @@ static void time_alone(const struct kernel *k, struct part_times *us, struct are
     us->alone = fmax(us->alone, LAUNCH);
 }
 
-static struct part_times times_of(const struct kernel *k, struct arena *a) {
-    struct part_times us;
+static struct part_times no_times(void) {
+    struct part_times us = {.alone = 0};
     for (int w = 0; w < N_WARPS; w++) us.in_turn[w] = us.beside[w] = INFINITY;
+    return us;
+}
+
+static struct part_times times_of(const struct kernel *k, struct arena *a) {
+    struct part_times us = no_times();
     if (goes_in_turn(k)) time_in_turn(k, &us, a);
     if (goes_beside(k)) time_beside(k, &us, a);
     time_alone(k, &us, a);
@@ -187,6 +192,7 @@ static double sequence_us(const struct part_times *us, int n, bool beside, int w
         sum += one;
         most = fmax(most, one);
     }
+    if (most == INFINITY) return most;
     return LAUNCH + (beside ? most + TAKEN * (sum - most) : sum + BETWEEN * (n - 1));
 }
 
@@ -242,10 +248,12 @@ struct sequences sequences_find(const struct kernel *const *kernels, const bool 
     struct part_times *us = NEW_ARRAY(a, struct part_times, n);
     struct finding f = {us, takes, n, independent, ctx, NEW_ARRAY(a, double, n + 1),
                         {NEW_ARRAY(a, int, n), NEW_ARRAY(a, bool, n)}};
+    const struct part_times never = no_times();
     for (int i = n - 1; i >= 0; i--) {
         bool near = (i > 0 && takes[i - 1]) || (i + 1 < n && takes[i + 1]);
         f.out.length[i] = 1;
         f.least[i] = f.least[i + 1];
+        us[i] = never;
         if (!takes[i] || !near || !goes_beside(kernels[i])) continue;
         us[i] = times_of(kernels[i], a);
         f.least[i] += us[i].alone;
