@@ -547,8 +547,7 @@ static bool is_listed(const int *list, int n, int b) {
 /* Kernel k of the program, and the n - 1 behind it, as one. What one of them writes and another one
  * reads is written, and not read: it is judged like the rest. */
 static struct ws_kernel describe_sequence(struct compile *c, const struct ws_kernel *k,
-                                          const struct kernel *const *parts, int n,
-                                          bool beside) {
+                                          const struct kernel *const *parts, int n, bool beside) {
     struct ws_kernel out = k[0];
     struct buf text = buf_new(c->arena);
     struct map places = map_new(c->arena);
@@ -605,8 +604,8 @@ static bool is_in_way(const struct ws_program *p, int a, int b) {
     return x->offset < y->offset + y->bytes && y->offset < x->offset + x->bytes;
 }
 
-static bool writes_into(const struct ws_program *p, const struct ws_kernel *from,
-                        const int *to, int n) {
+static bool writes_into(const struct ws_program *p, const struct ws_kernel *from, const int *to,
+                        int n) {
     for (int i = 0; i < from->n_writes; i++)
         for (int j = 0; j < n; j++)
             if (is_in_way(p, from->writes[i], to[j])) return true;

@@ -39,7 +39,7 @@ struct device_limits {
     bool tma;           /* copies of boxes of tensors (tensor_map.h) */
 
     int simd_registers; /* CPU: vector registers of a core; 0: not known, 16 at least */
-    bool sequences; /* GPU: small kernels that follow each other may be one launch, of one block
+    bool sequences;     /* GPU: small kernels that follow each other may be one launch, of one block
                        (kernel/sequence.h); tests of kernels want these by themselves */
 };
 

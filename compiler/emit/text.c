@@ -420,8 +420,7 @@ const char *load_text(struct emitter *w, value_id v) {
                      : w->depth_is_number        ? apart_text(w, x->index)
                                                  : ex_text(w, x->index);
     const char *t = dtype_name(buffer_dtype(w, x->buffer));
-    bool changes =
-        w->k->steps ? persistent_changes(w->k, x->buffer) : part_changes(w, x->buffer);
+    bool changes = w->k->steps ? persistent_changes(w->k, x->buffer) : part_changes(w, x->buffer);
     const char *now = changes ? "_now" : "";
     const char *where = x->guarded ? ref(w, x->args[0]) : w->load_if;
     if (x->guarded && w->load_if) where = arena_printf(w->arena, "%s && %s", w->load_if, where);
@@ -751,9 +750,8 @@ bool emit_sequence(const struct block *const *parts, int n, bool beside, const s
     bool full = false;
     *out = (struct ws_source){.launches = NEW_ARRAY(a, struct ws_launch, WS_MAX_LAUNCHES),
                               .n_launches = 1};
-    out->launches[0] = (struct ws_launch){.entry = parts[0]->kernel->entry,
-                                          .grid = {1, 1, 1},
-                                          .threads = parts[0]->layout.threads};
+    out->launches[0] = (struct ws_launch){
+        .entry = parts[0]->kernel->entry, .grid = {1, 1, 1}, .threads = parts[0]->layout.threads};
     struct emitter whole = emitter_of(parts[0], a, out, d);
     struct block shown = *parts[0];
     shown.config = *c;

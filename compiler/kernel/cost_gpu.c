@@ -787,13 +787,13 @@ static double joined_steps(const struct kernel *k, const struct layout *y) {
     return words * y->ex * log2(lanes);
 }
 
-/* Of a kernel that moves little, beside its launch: what one of its threads waits for and computes, as
+/* Of a kernel that moves little: its launch, and what one of its threads waits for and computes, as
  * there is nothing that would hide it. The numbers are fitted to 450 configs of 30 kernels that
  * take an H200 1 to 5 us, each with a number of its own for what all of its configs take. */
-static double launched_us(const struct kernel *k, const struct layout *y, double grid,
-                          double turns) {
-    const double PLAIN = 0.0027, EXPENSIVE = 0.0094, WARP = 0.0034, BLOCKS = 0.037,
-                 SHARED = 1, SECOND = 1.2, LAST = 1.25, COPIED = 0.31, STEP = 0.05,
+static double from_launch_us(const struct kernel *k, const struct layout *y, double launch,
+                             double grid, double turns) {
+    const double PLAIN = 0.0027, EXPENSIVE = 0.0094, WARP = 0.0034, BLOCKS = 0.037, SHARED = 1,
+                 SECOND = 1.2, LAST = 1.25, COPIED = 0.31, STEP = 0.05,
                  HINT = 0.2;   /* gains nothing: what differs otherwise is tried first */
     const double UNIT = 110e3; /* bytes that a multiprocessor reads in 1 us */
     /* Clocks of a scheduler, of each warp of later blocks, and of all for each instruction that
@@ -816,7 +816,7 @@ static double launched_us(const struct kernel *k, const struct layout *y, double
     double warps = k->kind == KERNEL_REDUCE ? blocks * layout_warps(k, y) / 4 : 0;
     double alone = elements * (PLAIN * plain + EXPENSIVE * expensive),
            issued = warps * clock * EACH * elements * (plain + DEAR * expensive);
-    double us = fmax(alone, issued) +
+    double us = launch + fmax(alone, issued) +
                 turns * fmax(joined_us(k, y), warps * clock * JOINS * joined_steps(k, y)) +
                 WARP * layout_warps(k, y) + BLOCKS * grid / d->units +
                 STEP * (steps * cost_reads(k, y) - 1);
@@ -833,7 +833,7 @@ static double launched_us(const struct kernel *k, const struct layout *y, double
 
 static double short_us(const struct kernel *k, const struct layout *y, double grid, double turns) {
     const double LAUNCH = 1.1;
-    return LAUNCH + launched_us(k, y, grid, turns);
+    return from_launch_us(k, y, LAUNCH, grid, turns);
 }
 
 /* What its warps issue counts whatever the kind, as all of it is one multiprocessor's; and what
@@ -846,11 +846,11 @@ double cost_in_turns(const struct kernel *k, const struct layout *y, double turn
     serial_work(k, y, &plain, &expensive);
     if (y->one_read || y->grid_r) steps = 1;
     double elements = turns * steps * y->ur * y->vec * y->ex,
-           issued = k->kind == KERNEL_REDUCE ? 0
-                                             : layout_warps(k, y) / 4.0 * elements *
-                                                   (plain + DEAR * expensive) /
-                                                   (device_clock_ghz(k->limits) * 1e3);
-    return launched_us(k, y, 1, turns) + issued + TURN * (turns * steps - 1);
+           issued = k->kind == KERNEL_REDUCE
+                        ? 0
+                        : layout_warps(k, y) / 4.0 * elements * (plain + DEAR * expensive) /
+                              (device_clock_ghz(k->limits) * 1e3);
+    return from_launch_us(k, y, 0, 1, turns) + issued + TURN * (turns * steps - 1);
 }
 
 static double tiles_cost(const struct kernel *k, const struct layout *y) {

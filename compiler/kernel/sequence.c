@@ -1,5 +1,5 @@
-/* sequence.c: which kernels are one launch of one block (sequence.h), by what the cost model says of
- * them, and the configs of that. */
+/* sequence.c: which kernels are one launch (sequence.h), by what the cost model says of them, and the
+ * configs of that. */
 #include "kernel/sequence.h"
 
 #include <math.h>
@@ -14,10 +14,10 @@ enum { N_WARPS = RANKED_WARPS };
 
 /* Are its blocks of rows alone, and of no others' launches? */
 static bool is_of_rows(const struct kernel *k) {
-    bool rows =
-        k->kind == KERNEL_POINTWISE || k->kind == KERNEL_REDUCE || k->kind == KERNEL_SCAN;
+    bool rows = k->kind == KERNEL_POINTWISE || k->kind == KERNEL_REDUCE || k->kind == KERNEL_SCAN;
     if (!rows || k->landing || k->lists || k->columns || k->of_vector) return false;
-    return !k->wide_index && !k->sizes.n && !k->steps && kernel_size(k, AXIS_X) > 0 && kernel_size(k, AXIS_R) > 0;
+    return !k->wide_index && !k->sizes.n && !k->steps && kernel_size(k, AXIS_X) > 0 &&
+           kernel_size(k, AXIS_R) > 0;
 }
 
 /* Is all of it little work for one block, about 2 us of a multiprocessor? */
@@ -72,11 +72,12 @@ static void try_columns(struct best *b, int threads, int vec, int t1, int rows) 
     int step = t1 * vec, x = threads / t1 * rows, u = steps_of(nr, step);
     bool more = rows > 1;
     if (b->k->kind == KERNEL_REDUCE)
-        try(b, CONFIG(K(x, x), K(r, (int)round_up(nr, step)), K(warps, threads / b->k->limits->warp),
-                      K(vec, vec), K(keep, 1), K(rows, more ? rows : 0)));
+        try(b,
+            CONFIG(K(x, x), K(r, (int)round_up(nr, step)), K(warps, threads / b->k->limits->warp),
+                   K(vec, vec), K(keep, 1), K(rows, more ? rows : 0)));
     for (int few = 1; few <= u; few *= u > 1 ? u : 2)
-        try(b, CONFIG(K(x, x), K(r, step * few), K(warps, threads / b->k->limits->warp), K(vec, vec),
-                      K(rows, more ? rows : 0)));
+        try(b, CONFIG(K(x, x), K(r, step * few), K(warps, threads / b->k->limits->warp),
+                      K(vec, vec), K(rows, more ? rows : 0)));
 }
 
 static void try_rows(struct best *b, int threads, int vec, int t0) {
@@ -223,7 +224,7 @@ struct finding {
     int n;
     independent_fn *independent;
     void *ctx;
-    double *least;  /* us of all from kernel i on */
+    double *least; /* us of all from kernel i on */
     struct sequences out;
 };
 
@@ -246,7 +247,12 @@ static void extend(struct finding *f, int i, bool beside) {
 struct sequences sequences_find(const struct kernel *const *kernels, const bool *takes, int n,
                                 independent_fn *independent, void *ctx, struct arena *a) {
     struct part_times *us = NEW_ARRAY(a, struct part_times, n);
-    struct finding f = {us, takes, n, independent, ctx, NEW_ARRAY(a, double, n + 1),
+    struct finding f = {us,
+                        takes,
+                        n,
+                        independent,
+                        ctx,
+                        NEW_ARRAY(a, double, n + 1),
                         {NEW_ARRAY(a, int, n), NEW_ARRAY(a, bool, n)}};
     const struct part_times never = no_times();
     for (int i = n - 1; i >= 0; i--) {

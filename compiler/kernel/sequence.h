@@ -24,7 +24,9 @@
 
 #include "kernel/kernel.h"
 
-enum { SEQUENCE_MOST = 16 }; /* parts: compilers take time for each, and registers are those of the
+enum {
+    SEQUENCE_MOST = 16
+}; /* parts: compilers take time for each, and registers are those of the
                                 one with most */
 
 struct sequence {

@@ -801,9 +801,9 @@ static const char *const mirrored[] = {
     " return %s\n}\n",
 };
 
-/* Small kernels that wait for each other: reductions one way and the other, of several blocks a part;
- * scans; columns, and a total; what one part stores others read as it is stored, in 16 bits; what is
- * stored at the end of a part that others have read at its beginning. */
+/* Small kernels that wait for each other: reductions one way and the other, of several blocks a
+ * part; scans; columns, and a total; what one part stores others read as it is stored, in 16 bits;
+ * and some that do not wait for each other. */
 static const char *const sequences[] = {
     "graph(%x: f32[32, 32]) {\n %m = mean(%x, [0], True)\n %c = sub(%x, %m)\n"
     " %s = softmax(%c, 1)\n return %s\n}\n",
@@ -827,8 +827,6 @@ static const char *const sequences[] = {
 };
 
 void cases_shapes(struct arena *a, case_vec *out) {
-    for (size_t i = 0; i < sizeof sequences / sizeof *sequences; i++)
-        vec_push(a, out, ((struct case_graph){.text = sequences[i], .every = 1, .sequence = true}));
     long_tail(a, out);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         vec_push(a, out, ((struct case_graph){.text = shapes[i], .every = 1, .eager = i % 4 == 0}));
@@ -862,4 +860,6 @@ void cases_shapes(struct arena *a, case_vec *out) {
              ((struct case_graph){.text = rows_of_columns,
                                   .every = CASES_DEFAULT,
                                   .config = "x=16 r=64 warps=1 vec=8 rows=4 keep=1 blocks=1"}));
+    for (size_t i = 0; i < sizeof sequences / sizeof *sequences; i++)
+        vec_push(a, out, ((struct case_graph){.text = sequences[i], .every = 1, .sequence = true}));
 }
