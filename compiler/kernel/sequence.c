@@ -1,5 +1,5 @@
-/* sequence.c: which kernels are one launch (sequence.h), by what the cost model says of them, and the
- * configs of that. */
+/* sequence.c: which kernels are one launch (sequence.h), by what the cost model says of them, and
+ * the configs of that. */
 #include "kernel/sequence.h"
 
 #include <math.h>

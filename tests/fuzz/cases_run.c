@@ -79,11 +79,11 @@ static bool add_program(struct lot *l, const struct case_graph *g, enum ws_fusio
     struct graph *graph = graph_parse(l->a, exprs_new(l->a), s, &d);
     struct device_limits *own = NEW(l->a, struct device_limits);
     *own = *limits;
-    own->sequences = g->sequence;
+    own->sequences = g->sequence && limits->kind == DEVICE_CUDA;
     struct drive *b =
         graph ? drive_begin(l->a, graph, drive_inputs(graph, 7), own, fusion, &d) : NULL;
     if (!b) return complain(l->c, &d, g->text);
-    if (g->sequence && (b->p->n_kernels > 1 || !b->p->kernels[0].n_parts)) {
+    if (own->sequences && (b->p->n_kernels > 1 || !b->p->kernels[0].n_parts)) {
         diag_fail(&d, WS_WRONG, "%d kernels, and not one sequence", b->p->n_kernels);
         return complain(l->c, &d, g->text);
     }
