@@ -120,7 +120,6 @@ static struct best best_beside(const struct kernel *k, int warps, struct arena *
     struct best b = {.k = k, .us = INFINITY, .arena = a};
     struct ranked r = {.allows = stands_alone};
     int w = 0;
-    if (k->kind == KERNEL_SCAN) return best_of(k, warps, a); /* by no roofline */
     kernel_rank_by_warps(k, &r, a);
     while (1 << w < warps) w++;
     b.us = r.us[w] == INFINITY ? INFINITY : fmax(0, r.us[w] - LAUNCH);
@@ -155,18 +154,9 @@ static void time_in_turn(const struct kernel *k, struct part_times *us, struct a
 static void time_beside(const struct kernel *k, struct part_times *us, struct arena *a) {
     struct arena *scratch = arena_within(a);
     struct ranked r = {.allows = stands_alone};
-    bool scans = k->kind == KERNEL_SCAN;
-    if (!scans) kernel_rank_by_warps(k, &r, scratch);
-    for (int w = 0; w < N_WARPS; w++)
-        us->beside[w] = scans ? best_of(k, 1 << w, scratch).us : fmax(0, r.us[w] - LAUNCH);
+    kernel_rank_by_warps(k, &r, scratch);
+    for (int w = 0; w < N_WARPS; w++) us->beside[w] = fmax(0, r.us[w] - LAUNCH);
     arena_free(scratch);
-}
-
-/* As a launch. One block is a kernel, too, whose cost is known better than a small scan's. */
-static void time_alone(const struct kernel *k, struct part_times *us, struct arena *a) {
-    us->alone = kernel_least_cost(k, NULL, a);
-    for (int w = 0; w < N_WARPS; w++) us->alone = fmin(us->alone, LAUNCH + us->in_turn[w]);
-    us->alone = fmax(us->alone, LAUNCH);
 }
 
 static struct part_times no_times(void) {
@@ -179,7 +169,7 @@ static struct part_times times_of(const struct kernel *k, struct arena *a) {
     struct part_times us = no_times();
     if (goes_in_turn(k)) time_in_turn(k, &us, a);
     if (goes_beside(k)) time_beside(k, &us, a);
-    time_alone(k, &us, a);
+    us.alone = fmax(LAUNCH, kernel_least_cost(k, NULL, a));
     return us;
 }
 
