@@ -11,6 +11,7 @@
 #include "graph/graph.h"
 #include "graph/loop.h"
 #include "kernel/kernel.h"
+#include "kernel/sequence.h"
 #include "limited.h"
 #include "loop/loop.h"
 #include "schedule/schedule.h"
@@ -533,6 +534,118 @@ static struct ws_kernel describe_kernel(struct compile *c, const struct kernel *
     return out;
 }
 
+static struct sequence sequence_of(const struct ws_kernel *k) {
+    return (struct sequence){k->n_parts, k->beside, k->parts};
+}
+
+static bool is_listed(const int *list, int n, int b) {
+    for (int i = 0; i < n; i++)
+        if (list[i] == b) return true;
+    return false;
+}
+
+/* Kernel k of the program, and the n - 1 behind it, as one. What one of them writes and another one
+ * reads is written, and not read: it is judged like the rest. */
+static struct ws_kernel describe_sequence(struct compile *c, const struct ws_kernel *k,
+                                          const struct kernel *const *parts, int n, bool beside) {
+    struct ws_kernel out = k[0];
+    struct buf text = buf_new(c->arena);
+    struct map places = map_new(c->arena);
+    out.name = arena_printf(c->arena, "%s_%s_%d", k[0].name, beside ? "beside" : "to",
+                            (int)parts[n - 1]->group);
+    out.kind = beside ? "beside" : "sequence";
+    out.beside = beside;
+    out.parts = parts;
+    out.n_parts = n;
+    out.bytes = out.flops = 0;
+    out.n_reads = out.n_writes = 0;
+    buf_puts(&text, out.kind);
+    for (int i = 0; i < n; i++) {
+        buf_printf(&text, " %s ", k[i].hash);
+        out.flops += k[i].flops;
+        for (int j = 0; j < k[i].n_reads; j++) {
+            int b = k[i].reads[j];
+            if (is_listed(out.writes, out.n_writes, b) || is_listed(out.reads, out.n_reads, b))
+                continue;
+            out.reads[out.n_reads++] = b;
+            out.bytes += kernel_bytes_of(parts[i], (buffer_id)b);
+        }
+        for (int j = 0; j < k[i].n_writes; j++) {
+            int b = k[i].writes[j];
+            out.writes[out.n_writes++] = b;
+            if (c->program->buffers[b].kind == WS_BUF_OUTPUT)
+                out.bytes += (double)buffer_bytes(c->loops, (buffer_id)b);
+        }
+        /* which buffers of the parts are the same is no part of their texts */
+        for (uint32_t j = 0; j < parts[i]->buffers.n; j++) {
+            uint64_t place = places.n;
+            buffer_id b = parts[i]->buffers.at[j];
+            map_put(&places, &b, sizeof b, place);
+            if (map_get(&places, &b, sizeof b, &place)) buf_printf(&text, "%d ", (int)place);
+        }
+    }
+    out.hash = arena_printf(c->arena, "%016llx", (unsigned long long)hash_bytes(text.p, text.n));
+    return out;
+}
+
+/* Does a launch have room for the buffers of both, and those lists? */
+static bool has_room(const struct kernel *const *parts, int n) {
+    uint32_t all = 0;
+    for (int i = 0; i < n; i++) all += parts[i]->buffers.n;
+    return all <= GROUP_MAX_BUFFERS;
+}
+
+/* Do the kernels touch the same memory, of which at least one writes it? A temporary's place in the
+ * pool may be another one's, that is no longer read when launches follow each other. */
+static bool is_in_way(const struct ws_program *p, int a, int b) {
+    const struct ws_buffer *x = &p->buffers[a], *y = &p->buffers[b];
+    if (a == b) return true;
+    if (x->kind != WS_BUF_TEMP || y->kind != WS_BUF_TEMP) return false;
+    return x->offset < y->offset + y->bytes && y->offset < x->offset + x->bytes;
+}
+
+static bool writes_into(const struct ws_program *p, const struct ws_kernel *from, const int *to,
+                        int n) {
+    for (int i = 0; i < from->n_writes; i++)
+        for (int j = 0; j < n; j++)
+            if (is_in_way(p, from->writes[i], to[j])) return true;
+    return false;
+}
+
+static bool is_independent(int from, int i, void *ctx) {
+    const struct ws_program *p = ctx;
+    const struct ws_kernel *k = &p->kernels[i];
+    for (int j = from; j < i; j++) {
+        const struct ws_kernel *o = &p->kernels[j];
+        if (writes_into(p, o, k->reads, k->n_reads) || writes_into(p, o, k->writes, k->n_writes) ||
+            writes_into(p, k, o->reads, o->n_reads))
+            return false;
+    }
+    return true;
+}
+
+/* Small kernels that follow each other become one. */
+static void make_sequences(struct compile *c, struct kernel *const *kernels) {
+    struct ws_program *p = c->program;
+    int n = p->n_kernels, made = 0;
+    bool *takes = NEW_ARRAY(c->arena, bool, n);
+    const struct kernel **all = NEW_ARRAY(c->arena, const struct kernel *, n);
+    if (c->fusion == WS_EAGER || !c->limits->sequences) return;
+    for (int i = 0; i < n; i++) {
+        all[i] = kernels[i];
+        takes[i] = !p->kernels[i].at_load && !p->kernels[i].loop && !p->kernels[i].all_steps;
+    }
+    struct sequences found = sequences_find(all, takes, n, is_independent, p, c->arena);
+    int *length = found.length;
+    for (int i = 0; i < n; i += length[i]) {
+        while (length[i] > 1 && !has_room(&all[i], length[i])) length[i + --length[i]] = 1;
+        p->kernels[made++] = length[i] > 1 ? describe_sequence(c, &p->kernels[i], &all[i],
+                                                               length[i], found.beside[i])
+                                           : p->kernels[i];
+    }
+    p->n_kernels = made;
+}
+
 struct ws_configs {
     const struct config *at, *first; /* NULL: not asked for yet */
     int n, pruned;
@@ -655,6 +768,7 @@ static bool build_kernels(struct compile *c) {
         if (!p->kernels[i].at_load) p->flops += k->flops * p->kernels[i].steps;
     }
     p->bytes = least_bytes(c);
+    make_sequences(c, kernels);
     p->may_be_apart = c->schedule->may_be_apart;
     p->may_persist = c->may_persist;
     p->configs = NEW_ARRAY(c->arena, struct ws_configs, p->n_kernels);
@@ -688,7 +802,12 @@ void ws_configs(const struct ws_program *p, int k, const struct config **configs
     if (!c->at) {
         struct arena *scratch = arena_new(); /* proposals, layouts: a hundred times as much */
         const struct config *listed;
-        kernel_configs(p->kernels[p->kernels[k].same].ir, scratch, &listed, &c->n, &c->pruned);
+        const struct ws_kernel *same = &p->kernels[p->kernels[k].same];
+        const struct sequence all = sequence_of(same);
+        if (all.n)
+            c->n = sequence_configs(&all, scratch, &listed), c->pruned = 0;
+        else
+            kernel_configs(same->ir, scratch, &listed, &c->n, &c->pruned);
         struct config *kept = NEW_ARRAY(p->arena, struct config, c->n);
         memcpy(kept, listed, sizeof *kept * (size_t)c->n);
         c->at = kept;
@@ -701,6 +820,11 @@ void ws_configs(const struct ws_program *p, int k, const struct config **configs
 
 const struct config *ws_default_config(const struct ws_program *p, int k) {
     struct ws_configs *c = &p->configs[p->kernels[k].same];
+    if (!c->at && p->kernels[p->kernels[k].same].n_parts) {
+        const struct config *all;
+        int n, pruned;
+        ws_configs(p, k, &all, &n, &pruned);
+    }
     if (c->at) return c->at;
     if (!c->first) {
         struct arena *scratch = arena_new();
@@ -715,14 +839,17 @@ const struct config *ws_default_config(const struct ws_program *p, int k) {
 const char *ws_config_illegal(const struct ws_program *p, int k, const struct config *c,
                               struct arena *a) {
     struct layout y;
-    return kernel_layout(p->kernels[k].ir, c, &y, a);
+    const struct sequence all = sequence_of(&p->kernels[k]);
+    const char *why = NULL;
+    struct config part;
+    for (int i = 0; i < all.n && !why; i++) why = sequence_config(&all, i, c, &part, a);
+    return all.n ? why : kernel_layout(p->kernels[k].ir, c, &y, a);
 }
 
-int ws_config_vectors(const struct ws_program *p, int k, const struct config *c, struct arena *a) {
-    const struct kernel *ir = p->kernels[k].ir;
+static int vectors_of(const struct kernel *ir, const struct config *c, struct arena *a) {
     struct layout y;
     int n = 0;
-    if (kernel_layout(ir, c, &y, a) || p->limits.kind == DEVICE_CPU) return 0;
+    if (kernel_layout(ir, c, &y, a) || ir->limits->kind == DEVICE_CPU) return 0;
     bool chained = ir->kind == KERNEL_CHAINED, dot = ir->kind == KERNEL_MATMUL || chained;
     enum axis along = chained ? AXIS_C : dot ? AXIS_N : y.rows_inner ? AXIS_X : AXIS_R;
     for (uint32_t i = 0; i < ir->values.n && !dot; i++)
@@ -734,16 +861,41 @@ int ws_config_vectors(const struct ws_program *p, int k, const struct config *c,
     return n;
 }
 
+int ws_config_vectors(const struct ws_program *p, int k, const struct config *c, struct arena *a) {
+    const struct sequence all = sequence_of(&p->kernels[k]);
+    struct config part;
+    int n = all.n ? 0 : vectors_of(p->kernels[k].ir, c, a);
+    for (int i = 0; i < all.n; i++)
+        if (!sequence_config(&all, i, c, &part, a)) n += vectors_of(all.parts[i], &part, a);
+    return n;
+}
+
+static enum ws_status emit_parts(const struct sequence *all, const struct config *c,
+                                 struct arena *a, struct ws_source *out, struct diag *d) {
+    const struct block **blocks = NEW_ARRAY(a, const struct block *, all->n);
+    for (int i = 0; i < all->n; i++) {
+        struct config part;
+        const char *why = sequence_config(all, i, c, &part, a);
+        if (why) return diag_fail(d, WS_USAGE, "illegal config: %s", why);
+        blocks[i] = block_build(all->parts[i], &part, a);
+    }
+    return emit_sequence(blocks, all->n, all->beside, c, a, out, d) ? WS_OK : d->status;
+}
+
 enum ws_status ws_emit(const struct ws_program *p, int k, const struct config *c, struct arena *a,
                        struct ws_source *out, struct diag *d) {
     struct layout y;
+    const struct sequence all = sequence_of(&p->kernels[k]);
+    if (all.n) return emit_parts(&all, c, a, out, d);
     const char *why = kernel_layout(p->kernels[k].ir, c, &y, a);
     if (why) return diag_fail(d, WS_USAGE, "illegal config for %s: %s", p->kernels[k].name, why);
     return emit_source(block_build(p->kernels[k].ir, c, a), a, out, d) ? WS_OK : d->status;
 }
 
 void ws_print_lines(struct buf *b, const struct ws_program *p, int k) {
-    kernel_print_lines(b, p->kernels[k].ir);
+    const struct ws_kernel *at = &p->kernels[k];
+    for (int i = 0; i < at->n_parts; i++) kernel_print_lines(b, at->parts[i]);
+    if (!at->n_parts) kernel_print_lines(b, at->ir);
 }
 
 void ws_explain(const struct ws_captured *c, const struct ws_program *p, struct buf *b) {
@@ -764,6 +916,9 @@ void ws_explain(const struct ws_captured *c, const struct ws_program *p, struct 
         if (k->loop) buf_printf(b, ", in each of %d steps", k->steps);
         buf_printf(b, ", moves %.4g MB, computes %.4g MFLOP, hash %s\n", k->bytes / 1e6,
                    k->flops / 1e6, k->hash);
+        for (int j = 0; j < k->n_parts; j++)
+            buf_printf(b, "    part %d: %s, %s\n", j, k->parts[j]->name,
+                       kernel_kind_name(k->parts[j]->kind));
         if (k->ir->a_fixed || k->ir->b_fixed)
             buf_printf(b, "    a factor is the same in every call: what it is packed into is "
                           "packed once at load\n");

@@ -167,6 +167,9 @@ struct ws_kernel {
     double flops;  /* multiply-adds count 2; transcendental functions 1 */
     double spared; /* of these, what it may leave out by what it reads: tiles that are hidden */
     const struct kernel *ir;
+    int n_parts; /* a sequence's (kernel/sequence.h), of which ir is the first; 0: it is none */
+    bool beside; /* n_parts: these go beside each other */
+    const struct kernel *const *parts;
 };
 
 struct ws_program {

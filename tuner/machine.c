@@ -8,11 +8,17 @@
 
 #include "tuner/interrupt.h"
 
+static struct device_limits limits_from(const struct device_limits *of) {
+    struct device_limits l = *of;
+    l.sequences = l.kind == DEVICE_CUDA;
+    return l;
+}
+
 enum ws_status machine_open(const char *name, struct arena *a, struct machine *out,
                             struct diag *d) {
     *out = (struct machine){.arena = a, .env = env_read(a)};
     if (device_open(name, &out->env, a, d, &out->device, &out->why) != WS_OK) return d->status;
-    out->limits = *device_limits(out->device);
+    out->limits = limits_from(device_limits(out->device));
     return machine_open_toolchain(out, d);
 }
 
@@ -35,7 +41,7 @@ enum ws_status machine_open_for(const struct command_line *c, struct arena *a, s
     device_open_isolated(c->device, a, d, &out->device, &out->why);
     toolchain_warmed(&nvrtc);
     if (d->status != WS_OK) return d->status;
-    out->limits = *device_limits(out->device);
+    out->limits = limits_from(device_limits(out->device));
     machine_isolate_toolchain(out, d);
     heed_interrupts(out);
     return d->status;
@@ -56,6 +62,7 @@ enum ws_status machine_for_arch(const char *arch, struct arena *a, struct machin
     if (!device_limits_for_arch(arch, &out->limits))
         return diag_fail(d, WS_USAGE, "unknown --arch '%s': expected one of %s, cpu", arch,
                          device_arch_names());
+    out->limits = limits_from(&out->limits);
     return WS_OK;
 }
 

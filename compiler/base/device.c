@@ -8,7 +8,7 @@
 
 /* Four of the last follow from the name: device_set_features. */
 #define GPU(...)                                                                                   \
-    { DEVICE_CUDA, __VA_ARGS__, 0, false, false, false, 0 }
+    { DEVICE_CUDA, __VA_ARGS__, 0, false, false, false, 0, false }
 
 #define GB (INT64_C(1) << 30)
 static const struct device_limits table[] = {

@@ -39,6 +39,8 @@ struct device_limits {
     bool tma;           /* copies of boxes of tensors (tensor_map.h) */
 
     int simd_registers; /* CPU: vector registers of a core; 0: not known, 16 at least */
+    bool sequences;     /* GPU: small kernels that follow each other may be one launch, of one block
+                       (kernel/sequence.h); tests of kernels want these by themselves */
 };
 
 /* Do its matrix units multiply numbers of type t, in that precision if they are f32? */

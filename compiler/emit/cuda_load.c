@@ -148,7 +148,8 @@ static bool *open_address(struct emitter *w, value_id v) {
 
 /* What the load of a buffer's elements is told, as a template argument: "" for nothing. What is the
  * same for all rows, or all columns, is loaded again and stays. */
-const char *load_hint(struct emitter *w, bool once) {
+const char *load_hint(struct emitter *w, buffer_id b, bool once) {
+    if (part_changes(w, b)) return ", K_NOW";
     const char *l2 = once ? l2_hint(w) : "", *l1 = w->y->skip_l1 ? "K_SKIP_L1" : "";
     const char *here = w->here ? "K_HERE" : "";
     if (!*l1 && !*l2 && !*here) return "";
@@ -210,7 +211,7 @@ static void put_turn(struct emitter *w, value_id v, int *smem) {
     const char *condition =
         x->guarded ? arena_printf(w->arena, "%s, ", ex_text(w, at(w, x->args[0])->index)) : "";
     line(w, "turned[i] = k_load%s<%s, %d%s>(%sp%d + (%s));", x->guarded ? "_if" : "", m, many,
-         load_hint(w, kernel_loads_once(w->k, v)), condition, argument_of(w, x->buffer),
+         load_hint(w, x->buffer, kernel_loads_once(w->k, v)), condition, argument_of(w, x->buffer),
          ex_text(w, x->index));
     close_brace(w);
     open_unrolled(w, "i", each);
@@ -241,7 +242,7 @@ static void put_load_into(struct emitter *w, value_id v, const char *to) {
     const struct value_node *x = at(w, v);
     int vec = vector_of(w, x);
     const char *m = memory_type(w, buffer_dtype(w, x->buffer));
-    const char *hint = load_hint(w, kernel_loads_once(w->k, v));
+    const char *hint = load_hint(w, x->buffer, kernel_loads_once(w->k, v));
     if (layout_turns(w->k, w->y, v) && !w->ends) {
         int many = layout_turn_vector(w->k, w->y, v); /* the first of each come first */
         const char *at = arena_printf(w->arena, "e * %d + tx", w->y->t0);

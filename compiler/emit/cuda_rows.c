@@ -128,8 +128,9 @@ static void put_row_vectors(struct emitter *w, const value_id *list, uint32_t n,
                             !are_loaded(w, list, n, there, list[i], many, of)))
             many /= 2;
         if (many < 2) continue;
-        line(w, "const k_pack<%s, %d> l%u = k_load<%s, %d>(p%d + (%s));", memory_type(w, t), many,
-             list[i], memory_type(w, t), many, argument_of(w, x->buffer), ex_text(w, x->index));
+        line(w, "const k_pack<%s, %d> l%u = k_load<%s, %d%s>(p%d + (%s));", memory_type(w, t), many,
+             list[i], memory_type(w, t), many, part_changes(w, x->buffer) ? ", K_NOW" : "",
+             argument_of(w, x->buffer), ex_text(w, x->index));
         for (int j = 0; j < many; j++) {
             line(w, "a%u%s = k_get(l%u, %d);", of[j], w->subscript, list[i], j);
             there[of[j]] = true;
@@ -417,6 +418,21 @@ struct ws_launch *open_kernel(struct emitter *w, const char *name, int threads) 
     return l;
 }
 
+static void open_part(struct emitter *w) {
+    buf_printf(&w->b, "\nK_DEVICE void %s(", w->part);
+    put_parameters(w);
+    buf_puts(&w->b, ", const k_idx turn) {\n");
+    w->indent++;
+    line(w, "extern __shared__ __align__(16) unsigned char k_smem[];");
+    line(w, "const int tid = (int)threadIdx.x;");
+    line(w, "const k_idx nx = %s, nr = %s;", ex_text(w, w->k->bound[AXIS_X]),
+         ex_text(w, w->k->bound[AXIS_R]));
+}
+
+static const char *block_number(const struct emitter *w) {
+    return w->part ? "turn" : "(k_idx)blockIdx.x";
+}
+
 /* The block whose turn it is (kernel/mirror.c). */
 static void put_mirrored_block(struct emitter *w) {
     const struct layout *y = w->y;
@@ -444,7 +460,7 @@ static void put_block_position(struct emitter *w) {
             line(w, "const k_idx tiles = %lld;", (long long)layout_column_tiles(w->k, y));
         else
             line(w, "const k_idx tiles = (nr + %d) / %d;", y->br - 1, y->br);
-        const char *block = "(k_idx)blockIdx.x";
+        const char *block = block_number(w);
         if (y->mirrored) {
             put_mirrored_block(w);
             block = "block";
@@ -479,36 +495,18 @@ static void put_block_position(struct emitter *w) {
     } else if (y->look_back) {
         put_look_back_position(w);
     } else if (w->k->kind == KERNEL_SCAN) {
-        line(w, "const k_idx px = (k_idx)blockIdx.x, r_end = nr;");
+        line(w, "const k_idx px = %s, r_end = nr;", block_number(w));
     } else {
         if (y->mirrored) put_mirrored_block(w);
-        line(w, "const k_idx px = %s;", y->mirrored ? "block" : "(k_idx)blockIdx.x");
+        line(w, "const k_idx px = %s;", y->mirrored ? "block" : block_number(w));
         line(w, y->one_read ? "const k_idx base = 0, r_end = nr;"
                             : "const k_idx r_begin = 0, r_end = nr;");
     }
     line(w, "(void)px; (void)tx; (void)tr; (void)nx; (void)r_end; (void)k_smem;");
 }
 
-void emit_cuda_rows(struct emitter *w) {
-    if (layout_sorts(w->k, w->y)) emit_cuda_sort(w);
-    struct ws_launch *l = open_kernel(w, w->k->entry, w->y->threads);
-    l->grid[0] = w->p->grid;
-    l->smem = w->y->smem;
-    l->cluster = layout_cluster(w->y);
-    put_block_position(w);
-    if (w->k->of_vector) {
-        put_prefetches(w);
-        put_first_loads(w, is_given_first);
-        line(w, "k_enter();");
-        put_first_loads(w, waits_first);
-    }
-    if (w->y->in_words) put_draw(w);
-    if (w->y->hits) {
-        w->y->own ? put_own_hits(w) : put_hits(w);
-        close_brace(w);
-        if (w->y->split > 1) emit_finish(w);
-        return;
-    }
+/* What the blocks of a layout do, from where a block knows which one it is. */
+static void put_block(struct emitter *w, const struct ws_launch *l) {
     int smem = 0;
     put_mbarriers(w, &smem);
     if (w->y->peel) put_row_ends(w);
@@ -541,6 +539,37 @@ void emit_cuda_rows(struct emitter *w) {
     if (reads_blocks)
         line(w, "k_cluster_wait(); /* no block may end while another reads its shared memory */");
     close_brace(w);
+}
+
+void emit_cuda_rows(struct emitter *w) {
+    if (layout_sorts(w->k, w->y)) emit_cuda_sort(w);
+    struct ws_launch *l = open_kernel(w, w->k->entry, w->y->threads);
+    l->grid[0] = w->p->grid;
+    l->smem = w->y->smem;
+    l->cluster = layout_cluster(w->y);
+    put_block_position(w);
+    if (w->k->of_vector) {
+        put_prefetches(w);
+        put_first_loads(w, is_given_first);
+        line(w, "k_enter();");
+        put_first_loads(w, waits_first);
+    }
+    if (w->y->in_words) put_draw(w);
+    if (w->y->hits) {
+        w->y->own ? put_own_hits(w) : put_hits(w);
+        close_brace(w);
+        if (w->y->split > 1) emit_finish(w);
+        return;
+    }
+    put_block(w, l);
     if (w->y->split > 1 && !w->y->last_block) emit_finish(w);
     if (w->k->columns) emit_column_finish(w);
+}
+
+void emit_cuda_part(struct emitter *w) {
+    struct ws_launch *l = &w->out->launches[0];
+    if (w->y->smem > l->smem) l->smem = w->y->smem;
+    open_part(w);
+    put_block_position(w);
+    put_block(w, l);
 }

@@ -29,7 +29,7 @@ void close_row(struct emitter *w);
  * l2_hint, of what is loaded once; "" for none. */
 void declare_packs(struct emitter *w, const struct phase *f);
 const char *l2_hint(const struct emitter *w);
-const char *load_hint(struct emitter *w, bool once);
+const char *load_hint(struct emitter *w, buffer_id b, bool once);
 /* The thread's vector of load v at the step at hand; NULL if that is no load, or of no vector. */
 const char *whole_pack(struct emitter *w, value_id v);
 const char *unpack_text(struct emitter *w, value_id v);

@@ -9,7 +9,8 @@
 
 static const char *window_type(struct emitter *w, const struct window *s) {
     enum dtype t = buffer_dtype(w, s->buffer);
-    return arena_printf(w->arena, "<%s, %d%s>", memory_type(w, t), s->unit, load_hint(w, false));
+    return arena_printf(w->arena, "<%s, %d%s>", memory_type(w, t), s->unit,
+                        load_hint(w, s->buffer, false));
 }
 
 void declare_windows(struct emitter *w) {

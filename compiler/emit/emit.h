@@ -13,6 +13,10 @@
  * operator has no code. */
 bool emit_source(const struct block *p, struct arena *a, struct ws_source *out, struct diag *d);
 
+/* The same of a sequence, of whose parts these are the programs, in order. */
+bool emit_sequence(const struct block *const *parts, int n, bool beside, const struct config *c,
+                   struct arena *a, struct ws_source *out, struct diag *d);
+
 extern const char prelude_cuda[], prelude_c[]; /* 0-terminated texts of the preludes */
 
 /* parts.c: of CUDA's prelude, or C's, what the text uses, and what that uses. */

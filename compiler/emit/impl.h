@@ -44,6 +44,9 @@ struct emitter {
     bool ends;               /* CUDA: the text at hand is of the heads and tails of rows */
     bool whole;              /* CUDA, chained: and here of tiles whose columns are all there */
     struct folds folds;      /* CUDA: of the phase at hand */
+    const char *part;        /* CUDA: the text at hand is this function, of a sequence's part, whose
+                                block is `turn`; NULL: a kernel, whose block is blockIdx.x */
+    buffer_vec written;      /* part: what those before it have stored */
     buffer_vec memory;       /* of a kernel of all steps of a loop (step_memory.c) */
     const char *subscript;   /* of ARRAY values in the scope at hand: "[e]", "[e][v]", "[l]", "" */
 };
@@ -90,6 +93,8 @@ void add_arguments(struct emitter *w, struct ws_launch *l); /* the same as ws_ar
 int64_t add_partial(struct emitter *w, struct ws_launch *l, value_id reduction, int64_t offset);
 void add_stack(struct ws_launch *l, int bytes); /* a thread has them in local memory, on purpose */
 
+/* Of a sequence's part: have others before it written b, in this launch? */
+bool part_changes(const struct emitter *w, buffer_id b);
 const char *load_text(struct emitter *w,
                       value_id v); /* one element, scalar: right-hand side of a LOAD */
 const char *source_text(struct emitter *w, value_id v); /* load_text of a LOAD, else value_text */
@@ -125,6 +130,8 @@ void emit_cuda_chained(struct emitter *w);
 void emit_cuda_matmul(struct emitter *w);
 void emit_cuda_persistent(struct emitter *w);
 void emit_cuda_recurrence(struct emitter *w);
+/* Of a sequence (kernel/sequence.h) a part: a function that makes one of its blocks. */
+void emit_cuda_part(struct emitter *w);
 void emit_cuda_sort(struct emitter *w); /* cuda_sort.c: the launches that sort sources */
 void emit_c_rows(struct emitter *w);
 void emit_c_recurrence(struct emitter *w);

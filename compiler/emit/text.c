@@ -407,6 +407,12 @@ static const char *apart_text(struct emitter *w, ex e) {
                         ex_text(w, terms_of_depth(w, e, true)));
 }
 
+bool part_changes(const struct emitter *w, buffer_id b) {
+    for (uint32_t i = 0; i < w->written.n; i++)
+        if (w->written.at[i] == b) return true;
+    return false;
+}
+
 const char *load_text(struct emitter *w, value_id v) {
     const struct value_node *x = &w->k->values.at[v];
     int arg = argument_of(w, x->buffer);
@@ -414,7 +420,8 @@ const char *load_text(struct emitter *w, value_id v) {
                      : w->depth_is_number        ? apart_text(w, x->index)
                                                  : ex_text(w, x->index);
     const char *t = dtype_name(buffer_dtype(w, x->buffer));
-    const char *now = w->k->steps && persistent_changes(w->k, x->buffer) ? "_now" : "";
+    bool changes = w->k->steps ? persistent_changes(w->k, x->buffer) : part_changes(w, x->buffer);
+    const char *now = changes ? "_now" : "";
     const char *where = x->guarded ? ref(w, x->args[0]) : w->load_if;
     if (x->guarded && w->load_if) where = arena_printf(w->arena, "%s && %s", w->load_if, where);
     if (w->cuda && where)
@@ -556,14 +563,17 @@ static bool is_large(const struct emitter *w) {
     return size * (elements > FEW ? elements : FEW) > MOST;
 }
 
-/* Of the text behind it. */
-static const char *header(struct emitter *w, const char *text) {
-    int digits = output_digits(w);
+/* What the text behind it uses of a prelude; `calls`: is_large; digits: output_digits. */
+static const char *header_of(const struct emitter *w, const char *text, bool calls, int digits) {
     struct buf b = buf_new(w->arena);
-    if (is_large(w)) buf_puts(&b, "#define K_LARGE\n");
+    if (calls) buf_puts(&b, "#define K_LARGE\n");
     if (digits) buf_printf(&b, "#define K_OUTPUT_DIGITS %d\n", digits);
     buf_puts(&b, prelude_parts(w->arena, w->cuda, text));
     return b.p;
+}
+
+static const char *header(struct emitter *w, const char *text) {
+    return header_of(w, text, is_large(w), output_digits(w));
 }
 
 /* ---- edges ----------------------------------------------------------------------------------- */
@@ -616,13 +626,8 @@ static void begin(struct emitter *w) {
 
 /* ---- entry ----------------------------------------------------------------------------------- */
 
-bool emit_source(const struct block *p, struct arena *a, struct ws_source *out, struct diag *d) {
-    struct buf text = buf_new(a);
-    block_print(&text, p);
-    *out = (struct ws_source){.block = text.p,
-                              .launches = NEW_ARRAY(a, struct ws_launch, WS_MAX_LAUNCHES),
-                              .workspace = p->workspace,
-                              .tickets = p->tickets};
+static struct emitter emitter_of(const struct block *p, struct arena *a, struct ws_source *out,
+                                 struct diag *d) {
     struct emitter w = {.arena = a,
                         .b = buf_new(a),
                         .p = p,
@@ -635,6 +640,17 @@ bool emit_source(const struct block *p, struct arena *a, struct ws_source *out, 
     w.where = NEW_ARRAY(a, uint8_t, p->kernel->values.n);
     w.forms = NEW_ARRAY(a, uint8_t, p->kernel->values.n);
     w.by_lanes = NEW_ARRAY(a, uint8_t, p->kernel->values.n);
+    return w;
+}
+
+bool emit_source(const struct block *p, struct arena *a, struct ws_source *out, struct diag *d) {
+    struct buf text = buf_new(a);
+    block_print(&text, p);
+    *out = (struct ws_source){.block = text.p,
+                              .launches = NEW_ARRAY(a, struct ws_launch, WS_MAX_LAUNCHES),
+                              .workspace = p->workspace,
+                              .tickets = p->tickets};
+    struct emitter w = emitter_of(p, a, out, d);
     begin(&w);
     bool dot = p->kernel->kind == KERNEL_MATMUL;
     if (p->layout.chained)
@@ -650,5 +666,118 @@ bool emit_source(const struct block *p, struct arena *a, struct ws_source *out, 
     else
         (dot ? emit_c_matmul : emit_c_rows)(&w);
     out->text = arena_printf(a, "%s\n%s", header(&w, w.b.p), w.b.p);
+    return d->status == WS_OK;
+}
+
+/* ---- sequences ------------------------------------------------------------------------------- */
+
+/* Its buffers are those of all parts, each once. */
+static void add_buffers(const struct kernel *k, buffer_vec *all, struct arena *a) {
+    for (uint32_t i = 0; i < k->buffers.n; i++) {
+        bool there = false;
+        for (uint32_t j = 0; j < all->n; j++) there |= all->at[j] == k->buffers.at[i];
+        if (!there) vec_push(a, all, k->buffers.at[i]);
+    }
+}
+
+static int place_of(const buffer_vec *all, buffer_id b) {
+    int i = 0;
+    while (all->at[i] != b) i++;
+    return i;
+}
+
+static void call_part(struct emitter *w, const struct block *p, const buffer_vec *all,
+                      const char *name, const char *turn) {
+    struct buf call = buf_new(w->arena);
+    for (uint32_t i = 0; i < p->kernel->buffers.n; i++)
+        buf_printf(&call, "p%d, ", place_of(all, p->kernel->buffers.at[i]));
+    line(w, "%s(%s%s);", name, call.p, turn);
+}
+
+/* All blocks of a part, between which threads may still need what they share. */
+static void put_in_turn(struct emitter *w, const struct block *p, const buffer_vec *all,
+                        const char *name) {
+    bool loops = p->grid > 1;
+    if (loops) open_brace(w, "for (int turn = 0; turn < %lld; turn++)", (long long)p->grid);
+    if (loops && p->layout.smem) line(w, "if (turn) __syncthreads();");
+    call_part(w, p, all, name, loops ? "turn" : "0");
+    if (loops) close_brace(w);
+}
+
+/* One block of a part, whose first is block `from` of the launch. */
+static void put_beside(struct emitter *w, const struct block *p, const buffer_vec *all,
+                       const char *name, int64_t from) {
+    long long end = from + p->grid;
+    open_brace(w, "%sif (blockIdx.x < %lldu)", from ? "else " : "", end);
+    call_part(w, p, all, name, arena_printf(w->arena, "(k_idx)blockIdx.x - %lld", (long long)from));
+    close_brace(w);
+}
+
+/* Its own kernel: what parts write others read, so no parameter is `const`, or `__restrict__`. */
+static void put_sequence(struct emitter *w, const struct block *const *parts, int n, bool beside,
+                         const buffer_vec *all, const char *const *names) {
+    struct ws_launch *l = &w->out->launches[0];
+    int64_t from = 0;
+    buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d) %s(", l->threads,
+               l->entry);
+    for (uint32_t i = 0; i < all->n; i++) {
+        enum dtype t = buffer_dtype(w, all->at[i]);
+        buf_printf(&w->b, "%s%s *p%u", i ? ", " : "", memory_type(w, t), i);
+        l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_BUFFER, .buffer = (int)all->at[i]};
+    }
+    buf_puts(&w->b, ") {\n");
+    w->indent++;
+    line(w, "k_enter();");
+    for (int i = 0; i < n; i++) {
+        if (i && !beside) line(w, "__syncthreads(); /* what part %d has stored is seen */", i - 1);
+        if (beside)
+            put_beside(w, parts[i], all, names[i], from);
+        else
+            put_in_turn(w, parts[i], all, names[i]);
+        from += parts[i]->grid;
+    }
+    if (beside) l->grid[0] = from;
+    close_brace(w);
+}
+
+bool emit_sequence(const struct block *const *parts, int n, bool beside, const struct config *c,
+                   struct arena *a, struct ws_source *out, struct diag *d) {
+    struct buf printed = buf_new(a), text = buf_new(a);
+    const char **names = NEW_ARRAY(a, const char *, n);
+    buffer_vec all = {0}, written = {0};
+    bool calls = false;
+    int digits = 0;
+    bool full = false;
+    *out = (struct ws_source){.launches = NEW_ARRAY(a, struct ws_launch, WS_MAX_LAUNCHES),
+                              .n_launches = 1};
+    out->launches[0] = (struct ws_launch){
+        .entry = parts[0]->kernel->entry, .grid = {1, 1, 1}, .threads = parts[0]->layout.threads};
+    struct emitter whole = emitter_of(parts[0], a, out, d);
+    struct block shown = *parts[0];
+    shown.config = *c;
+    whole.p = &shown;
+    begin(&whole);
+    for (int i = 0; i < n && d->status == WS_OK; i++) {
+        struct emitter w = emitter_of(parts[i], a, out, d);
+        WS_ASSERT(parts[i]->layout.threads == out->launches[0].threads && !parts[i]->workspace);
+        names[i] = w.part = arena_printf(a, "k_part_%d", i);
+        if (!beside) w.written = written;
+        buf_printf(&printed, "%spart %d: ", i ? "\n" : "", i);
+        block_print(&printed, parts[i]);
+        add_buffers(parts[i]->kernel, &all, a);
+        emit_cuda_part(&w);
+        for (uint32_t j = 0; j < parts[i]->kernel->stores.n; j++)
+            vec_push(a, &written, parts[i]->kernel->stores.at[j].buffer);
+        buf_puts(&text, w.b.p);
+        calls |= is_large(&w);
+        int own = output_digits(&w);
+        full |= !own;
+        if (own > digits) digits = own;
+    }
+    buf_puts(&whole.b, text.p);
+    put_sequence(&whole, parts, n, beside, &all, names);
+    out->block = printed.p;
+    out->text = arena_printf(a, "%s\n%s", header_of(&whole, whole.b.p, calls, full ? 0 : digits),
+                             whole.b.p);
     return d->status == WS_OK;
 }

@@ -25,6 +25,10 @@ double cost_chained(const struct kernel *k, const struct layout *y);
 /* us more that so many bytes take if what is read leaves L2 first. */
 double cost_leaving_us(const struct kernel *k, double read, double bytes_us, double slower);
 
+/* us of one block that goes through all the blocks of a kernel's layout, without a launch: of a
+ * part of a sequence (sequence.h). */
+double cost_in_turns(const struct kernel *k, const struct layout *y, double turns);
+
 /* us that adding up the parts of a split reduction takes; 0: it is not split. */
 double cost_finish_us(const struct kernel *k, const struct layout *y);
 

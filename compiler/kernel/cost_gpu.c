@@ -744,8 +744,10 @@ static void serial_work(const struct kernel *k, const struct layout *y, double *
 static double joined_us(const struct kernel *k, const struct layout *y) {
     const double STEP = 0.03, PART = 0.0155, ACROSS = 0.0028; /* of a word */
     int warp = k->limits->warp, words = 0;
-    for (value_id v = 0; v < k->values.n; v++)
+    for (value_id v = 0; v < k->values.n; v++) {
         if (k->values.at[v].kind == INST_REDUCE) words += reduction_words(k, v);
+        words += k->values.at[v].kind == INST_SCAN;
+    }
     if (y->rows_inner) { /* threads of a warp have columns beside each other */
         int lanes = y->t0 < warp ? warp / y->t0 : 1;
         return ACROSS * words * y->vec * y->ex * (y->t1 / lanes - 1);
@@ -787,12 +789,13 @@ static double joined_steps(const struct kernel *k, const struct layout *y) {
     return words * y->ex * log2(lanes);
 }
 
-/* Of a kernel that moves little: a launch, and what one of its threads waits for and computes, as
+/* Of a kernel that moves little: its launch, and what one of its threads waits for and computes, as
  * there is nothing that would hide it. The numbers are fitted to 450 configs of 30 kernels that
  * take an H200 1 to 5 us, each with a number of its own for what all of its configs take. */
-static double short_us(const struct kernel *k, const struct layout *y, double grid, double turns) {
-    const double LAUNCH = 1.1, PLAIN = 0.0027, EXPENSIVE = 0.0094, WARP = 0.0034, BLOCKS = 0.037,
-                 SHARED = 1, SECOND = 1.2, LAST = 1.25, COPIED = 0.31, STEP = 0.05,
+static double from_launch_us(const struct kernel *k, const struct layout *y, double launch,
+                             double grid, double turns) {
+    const double PLAIN = 0.0027, EXPENSIVE = 0.0094, WARP = 0.0034, BLOCKS = 0.037, SHARED = 1,
+                 SECOND = 1.2, LAST = 1.25, COPIED = 0.31, STEP = 0.05,
                  HINT = 0.2;   /* gains nothing: what differs otherwise is tried first */
     const double UNIT = 110e3; /* bytes that a multiprocessor reads in 1 us */
     /* Clocks of a scheduler, of each warp of later blocks, and of all for each instruction that
@@ -805,17 +808,17 @@ static double short_us(const struct kernel *k, const struct layout *y, double gr
     const struct device_limits *d = k->limits;
     double plain, expensive, steps = 1;
     serial_work(k, y, &plain, &expensive);
-    if (k->kind == KERNEL_REDUCE && !y->one_read && !y->kept)
+    if (k->kind == KERNEL_SCAN || (k->kind == KERNEL_REDUCE && !y->one_read && !y->kept))
         steps = ceil((double)kernel_size(k, AXIS_R) / (y->cluster * y->split) / y->br);
     double elements = turns * steps * y->ur * y->vec * y->ex,
            traffic = cost_traffic(k, y, resident_blocks(k, y, 32) * d->units),
            busy = grid < d->units ? grid : d->units;
     double blocks = ceil(grid / d->units), clock = 1 / (device_clock_ghz(d) * 1e3);
     /* of a scheduler; of what waits for no others it was fitted without */
-    double warps = k->kind == KERNEL_REDUCE ? blocks * layout_warps(k, y) / 4 : 0;
+    double warps = k->kind != KERNEL_POINTWISE ? blocks * layout_warps(k, y) / 4 : 0;
     double alone = elements * (PLAIN * plain + EXPENSIVE * expensive),
            issued = warps * clock * EACH * elements * (plain + DEAR * expensive);
-    double us = LAUNCH + fmax(alone, issued) +
+    double us = launch + fmax(alone, issued) +
                 turns * fmax(joined_us(k, y), warps * clock * JOINS * joined_steps(k, y)) +
                 WARP * layout_warps(k, y) + BLOCKS * grid / d->units +
                 STEP * (steps * cost_reads(k, y) - 1);
@@ -830,6 +833,36 @@ static double short_us(const struct kernel *k, const struct layout *y, double gr
     return us + traffic / (device_gbps(d) * 1e3) + traffic / busy / UNIT;
 }
 
+static double short_us(const struct kernel *k, const struct layout *y, double grid, double turns) {
+    const double LAUNCH = 1.1;
+    return from_launch_us(k, y, LAUNCH, grid, turns);
+}
+
+/* So little that a thread's own elements, which follow one another, are what it waits for: of 60
+ * configs of prefixes over 16 rows of 2304 f32, the one with 2 elements a thread was the
+ * fastest on an H200, with 1.7 us. */
+static bool is_short_scan(const struct kernel *k, const struct layout *y) {
+    const double BYTES = 4e6;
+    return k->kind == KERNEL_SCAN && !y->look_back && k->bytes_read + k->bytes_written < BYTES;
+}
+
+/* What its warps issue counts whatever the kind, as all of it is one multiprocessor's; and what
+ * each turn waits for. */
+double cost_in_turns(const struct kernel *k, const struct layout *y, double turns) {
+    const double TURN = 0.15, DEAR = 4;
+    double plain, expensive, steps = ceil((double)kernel_size(k, AXIS_R) / y->br);
+    int words = loaded_words(k, y), registers = thread_registers(k, y, words);
+    if (registers * y->threads > k->limits->regs_unit) return INFINITY; /* would spill */
+    serial_work(k, y, &plain, &expensive);
+    if (y->one_read || y->grid_r) steps = 1;
+    double elements = turns * steps * y->ur * y->vec * y->ex,
+           issued = k->kind != KERNEL_POINTWISE
+                        ? 0
+                        : layout_warps(k, y) / 4.0 * elements * (plain + DEAR * expensive) /
+                              (device_clock_ghz(k->limits) * 1e3);
+    return from_launch_us(k, y, 0, 1, turns) + issued + TURN * (turns * steps - 1);
+}
+
 static double tiles_cost(const struct kernel *k, const struct layout *y) {
     const double BESIDE = 0.9; /* of what takes longer than memory */
     const struct device_limits *d = k->limits;
@@ -842,7 +875,7 @@ static double tiles_cost(const struct kernel *k, const struct layout *y) {
     if (y->grid_r || y->look_back) grid *= layout_column_tiles(k, y);
     if (!grid) return 0;
     int64_t a_unit = (grid + d->units - 1) / d->units;
-    if (kernel_is_short(k)) return short_us(k, y, (double)grid, 1);
+    if (kernel_is_short(k) || is_short_scan(k, y)) return short_us(k, y, (double)grid, 1);
     double fit = (double)(resident * layout_units(k, y)); /* blocks at a time */
     bool spread = grid >= d->units && a_unit < resident &&
                   (double)grid <= fit; /* a part of a wave, on all units */

@@ -314,6 +314,21 @@ double kernel_least_cost(const struct kernel *k, struct config *best, struct are
     return r->us;
 }
 
+void kernel_rank_by_warps(const struct kernel *k, struct ranked *r, struct arena *a) {
+    struct space s = all_configs(k, a);
+    for (int w = 0; w < RANKED_WARPS; w++) {
+        r->us[w] = INFINITY;
+        for (uint32_t i = 0; i < s.all.n && r->us[w] == INFINITY; i++) { /* cheapest first */
+            struct layout y;
+            const struct config *c = &s.all.at[i].c;
+            if (c->knob[KNOB_warps] != 1 << w || kernel_layout(k, c, &y, a) || !r->allows(&y))
+                continue;
+            r->us[w] = s.all.at[i].cost;
+            r->of[w] = *c;
+        }
+    }
+}
+
 static struct space legal_configs(const struct kernel *k, struct arena *a) {
     struct space s = all_configs(k, a);
     if (!s.all.n) WS_BUG("no legal config for %s", k->name);

@@ -66,10 +66,19 @@ static inline bool has_across(const struct kernel *k) {
 
 static inline int64_t ceil_div(int64_t n, int64_t by) { return (n + by - 1) / by; }
 
-/* space.c */
+/* space.c. kernel_rank_by_warps: the best config of each number of warps, from 1 in powers of two,
+ * and what it takes, infinite if there is none, of those whose layouts are allowed. */
+enum { RANKED_WARPS = 6 };
+struct ranked {
+    bool (*allows)(const struct layout *y);
+    struct config of[RANKED_WARPS];
+    double us[RANKED_WARPS];
+};
+void kernel_rank_by_warps(const struct kernel *k, struct ranked *r, struct arena *a);
 void propose(struct space *s, struct config c);
 
-/* space_rows.c */
+/* space_rows.c. widest_vector: that moves 16 bytes of the widest element along that axis. */
+int widest_vector(const struct kernel *k, enum axis inner);
 void propose_columns(struct space *s);
 void propose_blocks(struct space *s);
 void propose_rows(struct space *s);

@@ -6,7 +6,7 @@
 
 /* The widest vector that moves 16 bytes of the widest element. What is read once a row, such as
  * where a row of a table is, has no say. */
-static int widest_vector(const struct kernel *k, enum axis inner) {
+int widest_vector(const struct kernel *k, enum axis inner) {
     int bytes = 1;
     for (uint32_t i = 0; i < k->values.n + k->stores.n; i++) {
         bool store = i >= k->values.n;

@@ -24,6 +24,7 @@ struct case_graph {
     bool chained;    /* products behind products are one kernel, whatever they take apart */
     bool persistent; /* steps of loops are one kernel, whatever they take apart */
     bool launches;   /* they are a kernel each */
+    bool sequence;   /* all of its kernels, which are small, are one launch */
     bool tiny; /* on the emulator: a sm_90a of 4 multiprocessors with an eighth of its registers and
                    an L2 of 1 KiB; with fit= in the config, of 2 with all */
     const char *config; /* one more, of every kernel that it is legal for; NULL: none */

@@ -77,9 +77,16 @@ static bool add_program(struct lot *l, const struct case_graph *g, enum ws_fusio
     struct source *s = NEW(l->a, struct source);
     *s = (struct source){"case.graph", g->text, strlen(g->text)};
     struct graph *graph = graph_parse(l->a, exprs_new(l->a), s, &d);
+    struct device_limits *own = NEW(l->a, struct device_limits);
+    *own = *limits;
+    own->sequences = g->sequence && limits->kind == DEVICE_CUDA;
     struct drive *b =
-        graph ? drive_begin(l->a, graph, drive_inputs(graph, 7), limits, fusion, &d) : NULL;
+        graph ? drive_begin(l->a, graph, drive_inputs(graph, 7), own, fusion, &d) : NULL;
     if (!b) return complain(l->c, &d, g->text);
+    if (own->sequences && (b->p->n_kernels > 1 || !b->p->kernels[0].n_parts)) {
+        diag_fail(&d, WS_WRONG, "%d kernels, and not one sequence", b->p->n_kernels);
+        return complain(l->c, &d, g->text);
+    }
     b->config = g->config;
     judge_by_bound(b, g->bound || g->nans);
     if (g->nans) judge_keeps_nan(b->ctx);

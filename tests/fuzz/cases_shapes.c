@@ -801,6 +801,31 @@ static const char *const mirrored[] = {
     " return %s\n}\n",
 };
 
+/* Small kernels that wait for each other: reductions one way and the other, of several blocks a
+ * part; scans; columns, and a total; what one part stores others read as it is stored, in 16 bits;
+ * and some that do not wait for each other. */
+static const char *const sequences[] = {
+    "graph(%x: f32[32, 32]) {\n %m = mean(%x, [0], True)\n %c = sub(%x, %m)\n"
+    " %s = softmax(%c, 1)\n return %s\n}\n",
+    "graph(%x: f32[37, 65]) {\n %q = mul(%x, %x)\n %m = mean(%q, [0], True)\n"
+    " %y = div(%x, %m)\n %s = sum(%y, 1, True)\n %z = sub(%y, %s)\n %t = amax(%z, 0)\n"
+    " return %z, %t\n}\n",
+    "graph(%x: bf16[6, 9, 20]) {\n %a = cumsum(%x, 0)\n %b = cumsum(%a, 2)\n %c = mul(%b, 2)\n"
+    " %d = cumsum(%c, 1)\n return %d\n}\n",
+    "graph(%x: f32[40, 8]) {\n %q = mul(%x, %x)\n %m = mean(%q)\n %y = mul(%x, %m)\n"
+    " %s = softmax(%y, 0)\n %t = sum(%s, 1)\n return %s, %t\n}\n",
+    "graph(%x: f16[5, 33, 7], %w: f16[7]) {\n %a = mul(%x, %w)\n %s = softmax(%a, 1)\n"
+    " %p = permute(%s, [0, 2, 1])\n %m = amax(%p, [0, 1], True)\n %y = sub(%p, %m)\n"
+    " return %y\n}\n",
+    /* beside each other: shapes that share no index */
+    "graph(%x: bf16[40, 4, 8], %y: f32[9, 33]) {\n %m = amax(%x, [0, 1])\n %e = exp(%y)\n"
+    " return %m, %e\n}\n",
+    "graph(%x: f32[300], %y: f32[70, 65]) {\n %c = cumsum(%x, 0)\n %s = sum(%y, 0)\n"
+    " return %c, %s\n}\n",
+    "graph(%x: i64[11, 13]) {\n %s = sum(%x, 0, True)\n %y = add(%x, %s)\n %m = amax(%y, 1)\n"
+    " %i = argmax(%y, 1)\n return %m, %i, %y\n}\n",
+};
+
 void cases_shapes(struct arena *a, case_vec *out) {
     long_tail(a, out);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
@@ -835,4 +860,6 @@ void cases_shapes(struct arena *a, case_vec *out) {
              ((struct case_graph){.text = rows_of_columns,
                                   .every = CASES_DEFAULT,
                                   .config = "x=16 r=64 warps=1 vec=8 rows=4 keep=1 blocks=1"}));
+    for (size_t i = 0; i < sizeof sequences / sizeof *sequences; i++)
+        vec_push(a, out, ((struct case_graph){.text = sequences[i], .every = 1, .sequence = true}));
 }

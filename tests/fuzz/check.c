@@ -199,6 +199,7 @@ static struct device_limits limits_of(const struct checking *x, int target) {
     struct device_limits l;
     if (target == CPU_TARGET) return *device_limits(x->cpu->dev);
     WS_ASSERT(device_limits_for_arch(arch[target], &l));
+    l.sequences = x->c->seed % 2;
     return l;
 }
 

@@ -202,10 +202,11 @@ static const char *kernel_text(const struct ws_source *s) {
 }
 
 /* What a kernel's text declares beside its entries: each has its own. */
-static const char *const declared[] = {"k_idx",          "k_wgmma",        "k_wgmma_first",
-                                       "k_wgmma_beside", "k_wgmma_second", "k_wgmma_twin",
-                                       "k_wgmma_pairs",  "k_read_sums",    "k_read_pairs",
-                                       "k_again",        "k_panel",        "k_block"};
+static const char *const declared[] = {
+    "k_idx",        "k_wgmma",       "k_wgmma_first", "k_wgmma_beside", "k_wgmma_second",
+    "k_wgmma_twin", "k_wgmma_pairs", "k_read_sums",   "k_read_pairs",   "k_again",
+    "k_panel",      "k_block",       "k_part_0",      "k_part_1",       "k_part_2",
+    "k_part_3",     "k_part_4",      "k_part_5"};
 enum { N_DECLARED = sizeof declared / sizeof *declared };
 
 /* Graphs of the same shapes share kernels. A text names its entries. */

@@ -219,9 +219,9 @@ template <int N> K_DEVICE void k_put(k_pack<k_bool, N> &p, const bool *v) {
 /* ---- global memory. `at` must be aligned to the pack's size; sizes 1, 2, 4, 8, 16, and multiples of 16  */
 
 /* What loads are told, as bits: leave no copy in L1; leave L2 before what is stored does, or after it; stay where the text
- * has them, before the stores and waits that follow. Compilers move other loads down to where they are used, one behind
+ * has them, before the stores and waits that follow; see what threads of the block have stored before. Compilers move other loads down to where they are used, one behind
  * the other, as soon as registers are few. */
-enum { K_SKIP_L1 = 1, K_LEAVE_L2 = 2, K_STAY_L2 = 4, K_HERE = 8 };
+enum { K_SKIP_L1 = 1, K_LEAVE_L2 = 2, K_STAY_L2 = 4, K_HERE = 8, K_NOW = 16 };
 #ifndef WS_EMULATOR
 template <int HINTS> K_DEVICE unsigned long long k_l2_policy() {
     unsigned long long policy = 0;
@@ -258,10 +258,13 @@ template <int HINTS> K_DEVICE unsigned long long k_l2_policy() {
 #define K_POLICY_INPUT , "l"(policy)
 template <int BYTES, int HINTS> K_DEVICE void k_load_words(unsigned *w, const void *at) {
 #ifdef WS_EMULATOR
-    emu_load(w, at, BYTES);
+    if (HINTS & K_NOW)
+        emu_load_now(w, at, BYTES);
+    else
+        emu_load(w, at, BYTES);
 #else
     const unsigned long long policy = k_l2_policy<HINTS>();
-    if (HINTS & K_HERE) {
+    if (HINTS & (K_HERE | K_NOW)) {
         if (HINTS & (K_LEAVE_L2 | K_STAY_L2)) {
             K_LOAD_WORDS("", ".L2::cache_hint", K_POLICY, K_POLICY_INPUT)
         } else {
@@ -359,7 +362,7 @@ template <typename T, int N, int HINTS = 0, typename I> K_DEVICE k_pack<T, N> k_
     if (n >= N) return p;
 #pragma unroll
     for (int i = 0; i < N; i++) {
-        const k_pack<T, 1> q = k_load_if<T, 1>(i < n, at + i);
+        const k_pack<T, 1> q = k_load_if<T, 1, HINTS & K_NOW>(i < n, at + i);
 #pragma unroll
         for (int j = 0; j < WORDS; j++) p.w[i * WORDS / EACH + j] |= q.w[j] << (EACH > 1 ? i % EACH * BITS : 0);
     }
