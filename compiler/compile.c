@@ -355,6 +355,8 @@ static bool transform(struct compile *c) {
     (wide ? decompose_widely : decompose)(c);
     rotate_loops(c);
     if (makes_chains(c)) make_chains(c);
+    if (c->fusion != WS_EAGER && c->limits->kind == DEVICE_CUDA)
+        c->graph = graph_round_once(c->graph);
     must_hold("decompose", graph_verify(c->graph, true));
     return dump(c, "fx_graph_transformed.txt", LOG_AOT_GRAPHS, print_graph) &&
            stage(c, "decompose");

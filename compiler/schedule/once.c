@@ -16,7 +16,7 @@
  * Not so those that no compiler can make in two ways: of what lies in memory by moves, choices and
  * products, none of which is added to anything, nor handed to a function that may add to it; and by
  * functions, where all of them are scalar code, on a GPU. A value of 16 bits is such a one if it is
- * only moved: what is computed stays wider where it is not stored. */
+ * rounded (graph/rounded_once.c): what is computed stays wider where it is not stored. */
 #include "graph/traits.h"
 #include "schedule/fuse.h"
 
@@ -88,6 +88,7 @@ enum made {
     MADE_KNOWN,   /* nothing: it is loaded, a whole number, or rounded */
     MADE_PRODUCT, /* a product, or what a function ends with: one instruction with an addition */
     MADE_SUM,     /* an addition, of no product */
+    MADE_WIDE,    /* one number that is rounded to 16 bits where it is stored, and nowhere else */
     MADE_OPEN     /* more than one number, or it is not known */
 };
 
@@ -108,8 +109,8 @@ static enum made op_made(const struct alike *a, const struct inst *x, const enum
         args = worse(args, of[x->args[i]]);
         product |= of[x->args[i]] == MADE_PRODUCT;
     }
-    bool choice = x->op == OP_WHERE && of[x->args[0]] == MADE_OPEN;
-    if (args == MADE_OPEN || choice) return MADE_OPEN;
+    bool choice = x->op == OP_WHERE && of[x->args[0]] >= MADE_WIDE;
+    if (args >= MADE_WIDE || choice) return MADE_OPEN;
     /* Decided by numbers that are what they are. */
     if (op_compares(x->op) || !dtype_is_float(x->dtype)) return MADE_KNOWN;
     if (x->op == OP_WHERE || op_chooses(x->op) || x->op == OP_NEG || x->op == OP_ABS) return args;
@@ -119,9 +120,10 @@ static enum made op_made(const struct alike *a, const struct inst *x, const enum
 }
 
 static enum made cast_made(const struct inst *from, const struct inst *x, enum made of) {
-    if (of == MADE_OPEN || !dtype_is_float(x->dtype)) return of;
+    if (of == MADE_OPEN) return of;
     if (x->rounds) return MADE_KNOWN;
-    return dtype_bytes(x->dtype) < 4 && from->dtype != x->dtype ? MADE_OPEN : of;
+    if (!dtype_is_float(x->dtype)) return of == MADE_WIDE ? MADE_OPEN : of;
+    return dtype_bytes(x->dtype) < 4 && from->dtype != x->dtype ? MADE_WIDE : of;
 }
 
 /* What is loaded: of memory, or made by a nest that may be inlined. */
@@ -130,8 +132,8 @@ static enum made load_made(struct alike *a, const struct inst *x) {
     if (writer == NO_NEST) return MADE_KNOWN;
     const struct nest *n = &a->s->loops->nests.at[writer];
     bool reduced = n->n_reduce || n->scan || n->matmul;
-    /* Of 16 bits it may be rounded for one of its readers alone. */
-    if (reduced) return dtype_bytes(x->dtype) < 4 ? MADE_OPEN : MADE_KNOWN;
+    bool narrow = dtype_is_float(x->dtype) && dtype_bytes(x->dtype) < 4;
+    if (reduced) return narrow ? MADE_WIDE : MADE_KNOWN; /* for one of its readers alone */
     return --a->steps < 0 ? MADE_OPEN : made(a, n);
 }
 
@@ -152,15 +154,15 @@ static enum made made(struct alike *a, const struct nest *n) {
         case INST_REDUCE: of[i] = MADE_OPEN; break;
         }
         if (x->kind == INST_OP && dtype_is_float(x->dtype) && dtype_bytes(x->dtype) < 4 &&
-            of[i] != MADE_KNOWN)
-            of[i] = MADE_OPEN;
+            of[i] != MADE_KNOWN && of[i] != MADE_OPEN)
+            of[i] = MADE_WIDE;
     }
     return of[n->insts.n - 1];
 }
 
 static bool made_alike(const struct schedule *s, buffer_id b, bool scalar) {
     struct alike a = {.s = s, .scalar = scalar, .steps = MOST_STEPS};
-    return made(&a, &s->loops->nests.at[s->writer[b]]) != MADE_OPEN;
+    return made(&a, &s->loops->nests.at[s->writer[b]]) < MADE_WIDE;
 }
 
 bool *values_made_once(const struct schedule *s, bool scalar) {
