@@ -275,8 +275,8 @@ void loops_results_apart(struct loops *l, int units) {
         l->nests.at[c.by].insts.at[0].buffer = l->buffers.n;
         double_nest(l, k);
         r = readers_of(l);
-        trim(&r, &l->nests.at[k], dim, c.first ? 0 : c.last + 1,
-             c.first ? c.first - 1 : c.size - 1, 1);
+        trim(&r, &l->nests.at[k], dim, c.first ? 0 : c.last + 1, c.first ? c.first - 1 : c.size - 1,
+             1);
         trim(&r, &l->nests.at[k + 1], dim, c.first, c.last, 1);
         r = readers_of(l);
         k--; /* the others may have such columns, too */

@@ -14,6 +14,9 @@
  * is known. The reader gets copies of the nests as inlined members; a kernel whose values are then
  * wanted by nobody goes.
  *
+ * The work of it may take longer than what it saves, where it hides behind the rest of what its
+ * readers move.
+ *
  * What a pointwise kernel stores may be worth it together: if all of it is made again, the kernel
  * goes, and so does what it reads.
  *
@@ -55,8 +58,8 @@
 #include <stdlib.h>
 
 enum {
-    MAX_CHAIN = 16,       /* nests to compute again for one value */
-    MAX_WORK = 40,        /* ... and what they may cost, in additions */
+    MAX_CHAIN = 32,       /* nests to compute again for one value */
+    MAX_WORK = 64,        /* ... and what they may cost, in additions */
     WORK_OF_CALL = 8,     /* exp and the like, roots and remainders */
     WORK_OF_BYTE = 8,     /* additions in the time that a byte takes, with some distance */
     WORK_OF_LOAD = 8,     /* address and wait, where a byte read is there already, or nearly */
@@ -446,6 +449,28 @@ static bool loads_little(const struct recompute *r, buffer_id b, const struct ch
     return LITTLE * bytes <= buffer_bytes(r->l, b);
 }
 
+/* Does all that group g computes, with so much more work, take less than what it moves then? */
+static bool is_hidden(struct recompute *r, uint32_t g, int64_t work, int64_t less, int64_t more) {
+    enum { PART = 2 }; /* of the time that memory takes */
+    const struct group *G = &r->s->groups.at[g];
+    int64_t bytes = more - less;
+    r->sight++;
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        const struct nest *n = &r->l->nests.at[G->members.at[m].nest];
+        int64_t elements =
+            axes_numel(r->l, n->axes, n->n_axes) * axes_numel(r->l, n->reduce, n->n_reduce);
+        int own = nest_work(n);
+        work += (own < 0 ? nest_size(n) : own) * elements;
+        if (in_memory(r, n->out) && meet(r, n->out)) bytes += buffer_bytes(r->l, n->out);
+        for (uint32_t i = 0; i < n->insts.n; i++) {
+            const struct inst *x = &n->insts.at[i];
+            if (x->kind == INST_LOAD && in_memory(r, x->buffer) && meet(r, x->buffer))
+                bytes += leaf_bytes(r, x->buffer, elements);
+        }
+    }
+    return work <= bytes * WORK_OF_BYTE / PART;
+}
+
 /* Bytes saved by making b again in each kernel that reads it; 0 if one of them cannot, or if it is
  * not worth the work: a value of a row, read in a kernel of columns, is made for each element. What
  * is made of little, a mask, takes no load where it is made, and one where it is read. */
@@ -456,6 +481,7 @@ static int64_t saving(struct recompute *r, buffer_id b, const struct chain *c) {
     int64_t elements = size / dtype_bytes(r->l->buffers.at[b].meta.dtype);
     int64_t saved = r->s->fixed[b] ? 0 : size; /* what is made at load is written in no call */
     int64_t chained = 0;                       /* what chains would save that take b as a tensor */
+    bool hidden = r->limits->kind == DEVICE_CUDA; /* behind what is moved anyway */
     int at_hand = loads_little(r, b, c) ? WORK_OF_LOAD : 0;
     for (uint32_t i = 0; i < c->leaves.n; i++)
         if (!in_memory(r, c->leaves.at[i])) saved -= buffer_bytes(r->l, c->leaves.at[i]);
@@ -474,8 +500,9 @@ static int64_t saving(struct recompute *r, buffer_id b, const struct chain *c) {
         int64_t times = factor ? elements : axes_numel(r->l, G->x, G->n_x) * depth;
         int of = (factor ? factor_work(r, c) : c->work) - at_hand;
         if (of > 0) work += of * times;
+        hidden &= !G->matmul && is_hidden(r, g, of * times, size, more);
     }
-    return saved > chained && work / WORK_OF_BYTE <= saved ? saved : 0;
+    return saved > chained && (work / WORK_OF_BYTE <= saved || hidden) ? saved : 0;
 }
 
 /* ---- copies ---------------------------------------------------------------------------------- */
@@ -772,8 +799,9 @@ static void consider_kernel(struct recompute *r, uint32_t g) {
     }
     r->goes = NO_GROUP;
     if (saved <= 0 || work / WORK_OF_BYTE > saved) return;
-    buf_printf(&r->s->log, "%s: its kernel's values are computed again where they are read, saves "
-                           "%lld bytes\n",
+    buf_printf(&r->s->log,
+               "%s: its kernel's values are computed again where they are read, saves "
+               "%lld bytes\n",
                r->l->nests.at[G->members.at[0].nest].name, (long long)saved);
     for (uint32_t i = 0; i < by.n; i++) clone_chain(r, &chains.at[i], by.at[i]);
 }

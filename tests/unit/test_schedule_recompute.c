@@ -97,6 +97,22 @@ static void test_kernel_goes(void **state) {
     CHECK(tests);
 }
 
+/* Much work, which its reader has time for while memory is at what else it moves, or has not. */
+static void test_hidden(void **state) {
+    static const struct test tests[] = {
+        {"graph(%x: f32[2, 131072], %u: f32[2, 131072], %v: f32[2, 131072], %w: f32[2, 131072]) {\n"
+         " %a = sin(%x)\n %b = cos(%a)\n %c = erf(%b)\n %d = exp(%c)\n %e = log(%d)\n"
+         " %f = tanh(%e)\n %s = sum(%f, 1, True)\n %t = mul(%f, %s)\n %p = mul(%u, %v)\n"
+         " %q = mul(%p, %w)\n %y = add(%t, %q)\n return %y\n}\n",
+         2, "f: computed again where it is read, saves 1048576 bytes\n"},
+        {"graph(%x: f32[2, 131072]) {\n %a = sin(%x)\n %b = cos(%a)\n %c = erf(%b)\n"
+         " %d = exp(%c)\n %e = log(%d)\n %f = tanh(%e)\n %s = sum(%f, 1, True)\n"
+         " %y = mul(%f, %s)\n return %y\n}\n",
+         2, NULL},
+    };
+    CHECK(tests);
+}
+
 /* What it stores moves no less for each value alone; together, its reads are saved, too. */
 static void test_kernel_goes_whole(void **state) {
     static const struct test tests[] = {
@@ -326,6 +342,7 @@ int main(void) {
         cmocka_unit_test(test_work),
         cmocka_unit_test(test_kernel_goes),
         cmocka_unit_test(test_kernel_goes_whole),
+        cmocka_unit_test(test_hidden),
         cmocka_unit_test(test_masked_result),
         cmocka_unit_test(test_never),
         cmocka_unit_test(test_masks),
