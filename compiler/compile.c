@@ -584,7 +584,8 @@ static double least_bytes(const struct compile *c) {
     return sum;
 }
 
-/* The same, with what is read again behind long reductions; no more than what these kernels move. */
+/* The same, with what is read again behind long reductions; no more than what these kernels move.
+ */
 static double bytes_in_turn(const struct compile *c) {
     const struct ws_program *p = c->program;
     double moved = 0, least = p->bytes + c->again;

@@ -769,7 +769,8 @@ static struct chain chain_for(struct recompute *r, uint32_t g, uint32_t h, int64
     return c;
 }
 
-/* All that pointwise group g stores, if that moves less without its kernel. Then nobody wants it. */
+/* All that pointwise group g stores, if that moves less without its kernel: nobody wants it then.
+ */
 static void consider_kernel(struct recompute *r, uint32_t g) {
     const struct group *G = &r->s->groups.at[g];
     VEC(uint32_t) by = {0};

@@ -112,7 +112,8 @@ static void test_once(void **state) {
          " %r = amax(%x, 1)\n %m = amax(%r)\n %h = eq(%x, %m)\n return %r, %h\n}\n",
          4,
          {reason}},
-        /* a function that may add to its operand; 16 bits, which are rounded where they are stored */
+        /* a function that may add to its operand; 16 bits, which are rounded where they are
+         * stored */
         {"graph(%a: f32[8, 6], %b: f32[8, 6]) {\n %p = mul(%a, %b)\n %x = log1p(%p)\n"
          " %m = amax(%x, 1, True)\n %h = eq(%x, %m)\n return %h\n}\n",
          2,
