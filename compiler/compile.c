@@ -37,6 +37,7 @@ struct compile {
     struct schedule *schedule;
     struct ws_program *program;
     struct map costs; /* us of a kernel's text, as bits */
+    double again;     /* bytes that are read once more, whatever kernels there are */
     bool may_persist;
     bool done;
 };
@@ -355,15 +356,25 @@ static bool transform(struct compile *c) {
     (wide ? decompose_widely : decompose)(c);
     rotate_loops(c);
     if (makes_chains(c)) make_chains(c);
+    if (c->fusion != WS_EAGER && c->limits->kind == DEVICE_CUDA)
+        c->graph = graph_round_once(c->graph);
     must_hold("decompose", graph_verify(c->graph, true));
     return dump(c, "fx_graph_transformed.txt", LOG_AOT_GRAPHS, print_graph) &&
            stage(c, "decompose");
+}
+
+/* Bytes that a device holds where no kernel needs memory for them. */
+static double on_chip(const struct device_limits *limits) {
+    enum { REGISTER = 4 };
+    double each = (double)limits->smem_unit + REGISTER * (double)limits->regs_unit;
+    return (double)limits->l2_bytes + limits->units * each;
 }
 
 static bool lower(struct compile *c) {
     c->loops = lower_graph(c, c->graph, c->arena, c->d);
     if (!c->loops) return false;
     must_hold("lower", loops_verify(c->loops));
+    c->again = loops_bytes_again(c->loops, on_chip(c->limits), c->arena);
     return dump(c, "ir_pre_fusion.txt", -1, print_loops) && stage(c, "lower");
 }
 
@@ -686,6 +697,17 @@ static double least_bytes(const struct compile *c) {
     return sum;
 }
 
+/* The same, with what is read again behind long reductions; no more than what these kernels move.
+ */
+static double bytes_in_turn(const struct compile *c) {
+    const struct ws_program *p = c->program;
+    double moved = 0, least = p->bytes + c->again;
+    for (int k = 0; k < p->n_kernels; k++)
+        if (!p->kernels[k].at_load) moved += p->kernels[k].bytes * p->kernels[k].steps;
+    if (moved < least) least = moved;
+    return least > p->bytes ? least : p->bytes;
+}
+
 static void list_outputs(struct compile *c) {
     const struct graph *g = c->loops->graph;
     c->program->first_output = NEW_ARRAY(c->arena, int, g->outputs.n);
@@ -769,6 +791,7 @@ static bool build_kernels(struct compile *c) {
     }
     p->bytes = least_bytes(c);
     make_sequences(c, kernels);
+    p->bytes_in_turn = bytes_in_turn(c);
     p->may_be_apart = c->schedule->may_be_apart;
     p->may_persist = c->may_persist;
     p->configs = NEW_ARRAY(c->arena, struct ws_configs, p->n_kernels);

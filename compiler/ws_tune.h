@@ -184,10 +184,12 @@ struct ws_program {
     struct ws_kernel *kernels;
     int *first_output; /* of each output, the first that is the same tensor: itself, unless what is
                           returned is an updated input, too; others have no buffer */
-    double bytes, flops; /* of the whole graph if it were one kernel: inputs read once, outputs
+    double bytes, flops;  /* of the whole graph if it were one kernel: inputs read once, outputs
                             written once; what runs at load left out */
-    bool may_be_apart;   /* under WS_APART it is another program, which may be faster */
-    bool may_persist;    /* the same of WS_PERSISTENT */
+    double bytes_in_turn; /* the same and what every program of this graph reads once more, as a
+                             reduction of more than the chip holds is there before its readers */
+    bool may_be_apart;    /* under WS_APART it is another program, which may be faster */
+    bool may_persist;     /* the same of WS_PERSISTENT */
     struct ws_configs *configs; /* by kernel, of those that were asked for: see ws_configs */
 };
 

@@ -32,6 +32,7 @@
 #   TOTAL   (540) seconds after which no further program is started
 #   LIMIT   (120) seconds for one program of ours
 #   LINES   (20) of the table that are printed
+#   ARCH    (sm_90a) of the GPU, for which is asked what any program reads again
 #   RETRY   (0) 1: what has failed is tried again
 #   ARGS    (--budget 2 --samples-max 40) further arguments of bench
 # Exit codes: 0 fine, 1 a program failed, is wrong, or was left out for lack of time, 2 wrong call, 3 nothing can run here.
@@ -167,4 +168,5 @@ if [ "$device" != cpu ] && [[ " $parts " == *" why "* ]]; then
 fi
 rm -rf "$out/inductor"
 rm -f "$out"/batch.???? "$out/ours.txt" "$out/torch.txt" "$out/torch_cases.txt"
-"$python" scripts/generated_table.py "${table[@]}" "$out/cases.txt" "$out"
+[ "$device" = cpu ] || table+=(--arch "${ARCH:-sm_90a}")
+WARPSMITH=$warpsmith "$python" scripts/generated_table.py "${table[@]}" "$out/cases.txt" "$out"

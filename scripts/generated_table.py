@@ -4,10 +4,14 @@
     scripts/generated_table.py out/cases.txt out                 out/generated.csv, and the worst of them
     scripts/generated_table.py --missing ours out/cases.txt out  cases that have neither a time nor a failure
     scripts/generated_table.py --losses out/cases.txt out        cases whose counters are wanted, and not there
+    scripts/generated_table.py --arch sm_90a --fill FILE.csv out/cases.txt out    columns in_turn and in_turn_pct of a table that is there
 
 Lines of the cases are `name path dtype mode steps...`; rows are in out/results and, with counters, in out/why; what failed
 is in out/failed. The floor is the least bytes that the program must move over the copy speed, or seed 0's time, one launch,
-if that is longer and not with --least. best_over_ours is the fastest way of PyTorch over ours. The reason of a line is the first that holds:
+if that is longer and not with --least. With --arch, in_turn is what `warpsmith explain` (WARPSMITH, build/warpsmith) says that
+every program of the same graph moves, over the least bytes, as what reads a reduction of more than the chip holds comes behind it
+(compiler/loop/in_turn.c), and in_turn_pct the share of that floor; of large programs that move more than the least, others have 1.
+best_over_ours is the fastest way of PyTorch over ours. The reason of a line is the first that holds:
 a failure or a wrong output; bytes that all its kernels together move over the program's; more launches than one that add up
 to a small program; the counters of its longest kernel; else that kernel's own share of the roof. With --least the least
 time of each row is taken instead of the median: for machines that others use.
@@ -20,14 +24,17 @@ import math
 import pathlib
 import sys
 
+import generated_bytes
+
 WAYS = {"eager": ("torch_eager", ""), "compile": ("torch_compile", "default"),
         "max-autotune": ("torch_compile", "max-autotune-no-cudagraphs")}
 OURS = ("eager", "default", "tuned")
 COLUMNS = ["name", "dtype", "mode", "steps", "device", "date", "git_rev", "mbytes", "floor_us", "unfused_us", "default_us",
            "ours_us", "torch_eager_us", "torch_compile_us", "torch_max_autotune_us", "best_over_ours", "roof_pct", "launches",
-           "moved_over_least", "kernel", "kernel_us", "config", "status", "reason"]
+           "moved_over_least", "in_turn", "in_turn_pct", "kernel", "kernel_us", "config", "status", "reason"]
 LARGE, TINY = 50, 10  # megabytes moved, us
 FAST, SLOW = 90, 0.95  # % of copy speed, of PyTorch's best
+MORE = 1.15  # times the least bytes
 
 
 def read_rows(path):
@@ -106,7 +113,7 @@ class Case:
     def reason(self, line):
         if line["status"] != "ok":
             return self.failure("ours") or line["status"]
-        if line["moved_over_least"] and float(line["moved_over_least"]) > 1.15:
+        if line["moved_over_least"] and float(line["moved_over_least"]) > MORE:
             return f"{line['launches']} kernels move {line['moved_over_least']} x the least bytes"
         if line["launches"] > 1 and line["ours_us"] < 5 * TINY:
             return f"{line['launches']} launches"
@@ -119,6 +126,17 @@ class Case:
             return (f"dram {dram:.2f} x least, occupancy {float(counted['occupancy'] or 0):.2f}, issue {counted['issue_pct']} %, "
                     f"{counted['pipe']} {counted['pipe_pct']} %, waits for {counted['stall']} {counted['stall_pct']} %")
         return f"longest kernel at {float(longest['roof_pct']):.0f} % of its roof" if longest["roof_pct"] else ""
+
+    def ask_in_turn(self, line, arch):
+        """What is read again in any program, of one that is large and moves more than the least."""
+        if not line["roof_pct"] or not line["moved_over_least"]:
+            return
+        again = 1
+        if float(line["mbytes"]) >= LARGE and float(line["moved_over_least"]) > MORE:
+            found = generated_bytes.explained(arch, self.line.split()[1], self.dtype, self.mode)
+            again = found["bytes_in_turn"] / found["bytes"] if found else 1
+        line["in_turn"] = f"{again:.2f}"
+        line["in_turn_pct"] = f"{again * float(line['roof_pct']):.1f}"
 
     def table_line(self, launch):
         line = dict.fromkeys(COLUMNS, "")
@@ -170,6 +188,10 @@ def summary(lines):
     if large:
         fast = sum(pct >= FAST for pct in large)
         yield f"{len(large)} of {LARGE} MB and up: {fast} at {FAST} % of copy speed, least {min(large):.1f} %"
+    turns = [float(l["in_turn_pct"]) for l in lines if l["in_turn_pct"] and float(l["mbytes"]) >= LARGE]
+    if turns:
+        fast = sum(pct >= FAST for pct in turns)
+        yield f"with what any program reads again behind its reductions: {fast} of {len(turns)} at {FAST} %, least {min(turns):.1f} %"
     count = {}
     for line in lines:
         count[line["status"]] = count.get(line["status"], 0) + 1
@@ -198,6 +220,25 @@ def show(lines, limit):
         print(said)
 
 
+def write_table(path, lines):
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({name: cell(value) for name, value in line.items()} for line in lines)
+
+
+def fill(path, cases, arch):
+    lines = [dict.fromkeys(COLUMNS, "") | line for line in read_rows(path)]
+    by_name = {case.name: case for case in cases}
+    for line in lines:
+        if line["name"] in by_name:
+            by_name[line["name"]].ask_in_turn(line, arch)
+    write_table(path, lines)
+    for said in summary([line | {"ours_us": float(line["ours_us"] or "inf")} for line in lines]):
+        print(said)
+    return 0
+
+
 def is_missing(case, what, ways):
     if what == "ours":
         return not case.failure("ours") and ("tuned", "") not in case.programs
@@ -213,6 +254,8 @@ def main():
     parser.add_argument("--ways", default="eager,compile,max-autotune")
     parser.add_argument("--least", action="store_true")
     parser.add_argument("--lines", type=int, default=20)
+    parser.add_argument("--arch")
+    parser.add_argument("--fill", type=pathlib.Path)
     given = parser.parse_args()
     with sys.stdin if given.cases == "-" else open(given.cases) as file:
         cases = [Case(line, given.out, given.least) for line in file]
@@ -221,14 +264,16 @@ def main():
         return 0
     # On a CPU what is small is not spread over threads, which is what a launch costs there.
     launch = None if given.least else next((c.us("tuned") for c in cases if c.name == "generated_0"), None)
+    if given.fill:
+        return fill(given.fill, cases, given.arch)
     lines = [case.table_line(launch) for case in cases]
     if given.losses:
         print(end="".join(c.line for c, l in zip(cases, lines) if is_loss(l) and not (c.out / "why" / f"{c.name}.csv").exists()))
         return 0
-    with (given.out / "generated.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({name: cell(value) for name, value in line.items()} for line in lines)
+    for case, line in zip(cases, lines):
+        if given.arch:
+            case.ask_in_turn(line, given.arch)
+    write_table(given.out / "generated.csv", lines)
     show(lines, given.lines)
     return 0 if all(line["status"] == "ok" for line in lines) else 1
 

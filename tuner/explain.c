@@ -40,6 +40,7 @@ static void explain_json(json_t *o, const struct ws_captured *c, const struct ws
     json_object_set_new(o, "graph", json_text(graph.p));
     json_object_set_new(o, "kernels", kernels);
     json_object_set_new(o, "bytes", json_real(p->bytes));
+    json_object_set_new(o, "bytes_in_turn", json_real(p->bytes_in_turn));
 }
 
 static enum ws_status explain(const struct command_line *line, struct machine *m, json_t *json,

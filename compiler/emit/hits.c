@@ -11,6 +11,9 @@ const char *put_target(struct emitter *w, const char **counts) {
         if (marks[v]) put_local(w, v);
     const char *name = ref(w, l->target);
     if (l->first) name = arena_printf(w->arena, "(%s - %lldLL)", name, (long long)l->first);
+    if (l->step > 1)
+        name = arena_printf(w->arena, "(%s %% %lldLL ? -1LL : %s / %lldLL)", name,
+                            (long long)l->step, name, (long long)l->step);
     *counts = "1";
     if (l->unless != NO_VALUE)
         *counts = arena_printf(w->arena, "%s%s", l->unless_holds ? "!" : "", ref(w, l->unless));

@@ -388,6 +388,11 @@ struct graph *graph_join_pads(struct graph *g);
  * Needs: a decomposed graph. Returns a new graph in the same arena, or g. */
 struct graph *graph_widen_scores(struct graph *g);
 
+/* rounded_once.c: what is compared with its own extremum, in 16 bits, is rounded wherever it is
+ * computed. Needs: a decomposed graph that is simplified no more. Returns such a graph in the same
+ * arena, or g. */
+struct graph *graph_round_once(struct graph *g);
+
 /* tanh_softplus.c: tanh(log1p(exp(x))), as in mish, as a quotient of polynomials of exp(x). Needs:
  * a decomposed, simplified graph. Returns such a graph in the same arena, or g. */
 struct graph *graph_divide_softplus(struct graph *g);

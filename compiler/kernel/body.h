@@ -70,14 +70,14 @@ struct store_node {
 };
 
 /* Every reduction's terms change nothing but where `equal` holds: where `target`, which varies with
- * r alone, less `first` is the row x // inner, or x // inner % rows; and nowhere where `unless`, of
- * r alone, is `unless_holds`. See hits.c. */
+ * r alone, less `first` and divided by `step`, is the row x // inner, or x // inner % rows; and
+ * nowhere where `unless`, of r alone, is `unless_holds`. See hits.c. */
 struct landing {
     value_id equal, target, unless; /* unless: NO_VALUE if there is no such condition */
     bool unless_holds;
     ex inner, rows;
-    int64_t first; /* of what is a slice of all that something lands on */
-    bool wraps;    /* rows begin again along x */
+    int64_t first, step; /* of what is a slice of all that something lands on */
+    bool wraps;          /* rows begin again along x */
 };
 
 /* mirror.c: along a digit of n of an axis, of each of whose values there are `inner` places,

@@ -94,12 +94,15 @@ static ex rows_in_all(struct exprs *e, ex size, ex inner) {
     return ex_mul(e, whole, inner) == size ? whole : ex_ceildiv(e, size, inner);
 }
 
-/* row is x // inner or x // inner % rows, behind `first` others. */
+/* row is x // inner or x // inner % rows, every step-th, behind `first` others. */
 static bool is_row_of(const struct kernel *k, ex row, struct landing *l) {
     struct exprs *e = k->ex;
     ex first = ex_subst(e, row, &k->axis[AXIS_X], &(ex){ex_const(e, 0)}, 1);
     if (!ex_is_const(e, first, &l->first)) return false;
     row = ex_sub(e, row, first);
+    l->step = 1;
+    if (ex_kind(e, row) == EX_MUL && ex_is_const(e, ex_rhs(e, row), &l->step)) row = ex_lhs(e, row);
+    if (l->step <= 0) return false;
     l->wraps = ex_kind(e, row) == EX_MOD;
     if (l->wraps) l->rows = ex_rhs(e, row), row = ex_lhs(e, row);
     l->inner = ex_kind(e, row) == EX_DIV ? ex_rhs(e, row) : ex_const(e, 1);

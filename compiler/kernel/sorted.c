@@ -78,6 +78,7 @@ bool kernel_sort_key(const struct kernel *k, struct arena *a, struct nest *key, 
     ex sources = k->bound[AXIS_R];
     if (!ex_is_const(k->ex, sources, NULL) || !ex_is_const(k->ex, l->rows, NULL)) return false;
     if (kernel_size(k, AXIS_R) < 2) return false;
+    if (l->first || l->step > 1) return false; /* rows of a slice, which the key's are not */
     const bool *target = kernel_parts(k, l->target),
                *unless = l->unless != NO_VALUE ? kernel_parts(k, l->unless) : NULL;
     *key = (struct nest){.n_axes = 1, .sorted_rows = l->rows};

@@ -192,6 +192,10 @@ void loops_results_apart(struct loops *l, int units);
 /* within.c: what sums alone read, and is far larger than they are, is computed within them. */
 void loops_within(struct loops *l);
 
+/* in_turn.c: bytes that every program of these loops reads once more than the least, as a reduction
+ * of more than the chip holds is there before what reads it. */
+double loops_bytes_again(struct loops *l, double on_chip, struct arena *a);
+
 /* recurrence.c: a loop's steps whose elements go their own way. Axes that all elements have, x, and
  * that steps reduce, r, are those of one of its nests; `to`, by axis of a nest, those that it
  * reduces behind the others, is which of them it is. False: the loop is none. */

@@ -5,7 +5,13 @@
  *   b2[i0: 8, i1: 64] = f32 silu
  *       v0 = load b1[i0, i1]
  *
- * It has the reader's size then, and can be one kernel with it. Not of windows that leave the last
+ * It has the reader's size then, and can be one kernel with it. If all that is read of a dimension
+ * is every second element, or further apart, the others are not computed either:
+ *
+ *   b1[i0: 8, i1: 64] = f32 sum, reduce r0: 256    ->     b1[i0: 8, i1: 27] = ...[3 + 2*i1]
+ *   b2[i0: 8, i1: 27] = load b1[i0, 3 + 2*i1]
+ *
+ * Not of windows that leave the last
  * column out: a row would only lose its vectors.
  *
  * And columns of a product that are a result as they are, which nobody else reads, are a product of
@@ -25,16 +31,28 @@
 
 struct span_read {
     int64_t first, last; /* of what is read; empty: first > last */
+    int64_t step;        /* nothing between is read */
     bool slice;          /* a reader goes over just that, element by element */
 };
 
-/* Is e an index that runs over n neighbours, and where does it begin? */
-static bool is_run(struct exprs *p, ex e, int64_t n) {
+/* e as first + step * an index of so many values; NULL: it is none. */
+struct run {
+    ex axis;
+    int64_t first, step, length;
+};
+
+static bool run_of(struct exprs *p, ex e, struct run *out) {
     ex syms[2], c, rest;
-    int64_t step, length;
     return ex_symbols(p, e, syms, 2) == 1 && ex_linear(p, e, syms[0], &c, &rest) &&
-           ex_is_const(p, c, &step) && step == 1 && ex_symbol(p, syms[0])->bound != EX_NONE &&
-           ex_is_const(p, ex_symbol(p, syms[0])->bound, &length) && length == n;
+           ex_is_const(p, c, &out->step) && ex_is_const(p, rest, &out->first) &&
+           ex_symbol(p, out->axis = syms[0])->bound != EX_NONE &&
+           ex_is_const(p, ex_symbol(p, syms[0])->bound, &out->length);
+}
+
+/* Is e an index that runs over n elements, so far apart? */
+static bool is_run(struct exprs *p, ex e, int64_t n, int64_t step) {
+    struct run run;
+    return run_of(p, e, &run) && run.step == step && run.length == n;
 }
 
 /* Who reads which buffer: loads of buffer b are at[first[b]] .. at[first[b + 1] - 1]. */
@@ -62,6 +80,17 @@ static struct readers readers_of(struct loops *l) {
     return r;
 }
 
+/* How far apart what is read from `first` on lies, at least; 1: it may be anywhere. */
+static int64_t step_read(const struct readers *r, buffer_id b, int dim, int64_t first) {
+    int64_t step = 0;
+    for (uint32_t i = r->first[b]; i < r->first[b + 1]; i++) {
+        struct run run;
+        if (!run_of(r->l->ex, r->at[i]->index[dim], &run) || run.step <= 0) return 1;
+        step = common_divisor(common_divisor(step, run.step), run.first - first);
+    }
+    return step ? step : 1;
+}
+
 static struct span_read what_is_read(const struct readers *r, buffer_id b, int dim, int64_t size) {
     struct span_read s = {.first = size, .last = -1};
     for (uint32_t i = r->first[b]; i < r->first[b + 1]; i++) {
@@ -70,8 +99,9 @@ static struct span_read what_is_read(const struct readers *r, buffer_id b, int d
         if (lo < s.first) s.first = lo;
         if (hi > s.last) s.last = hi;
     }
+    s.step = step_read(r, b, dim, s.first);
     for (uint32_t i = r->first[b]; i < r->first[b + 1]; i++)
-        s.slice |= is_run(r->l->ex, r->at[i]->index[dim], s.last - s.first + 1);
+        s.slice |= is_run(r->l->ex, r->at[i]->index[dim], (s.last - s.first) / s.step + 1, s.step);
     return s;
 }
 
@@ -81,26 +111,47 @@ static void replace_axis(struct loops *l, struct nest *n, ex from, ex to) {
             n->insts.at[i].index[d] = ex_subst(l->ex, n->insts.at[i].index[d], &from, &to, 1);
 }
 
-/* Dimension `dim` of what n computes becomes its elements first .. last, of which there are two or
- * more. */
-static void trim(struct readers *r, struct nest *n, int dim, int64_t first, int64_t last) {
+/* Dimension `dim` of what n computes becomes its elements first .. last, every step-th of them, of
+ * which there are two or more. */
+static void trim(struct readers *r, struct nest *n, int dim, int64_t first, int64_t last,
+                 int64_t step) {
     struct loops *l = r->l;
     struct exprs *p = l->ex;
     struct buffer *b = &l->buffers.at[n->out];
     struct meta *m = &b->meta;
     ex old = n->out_index[dim], shift = ex_const(p, first);
-    m->size[dim] = ex_const(p, last - first + 1);
+    m->size[dim] = ex_const(p, (last - first) / step + 1);
     if (!b->first) b->first = NEW_ARRAY(l->arena, int64_t, m->rank);
     b->first[dim] += first;
+    if (step > 1) b->node = 0; /* it holds no part of it that is whole */
     meta_contiguous(p, m);
     ex now = ex_index(p, ex_symbol(p, old)->name, m->size[dim]);
     for (int k = 0; k < n->n_axes; k++)
         if (n->axes[k] == old) n->axes[k] = now;
     if (n->scan == old) n->scan = now;
     n->out_index[dim] = now;
-    replace_axis(l, n, old, ex_add(p, now, shift));
+    replace_axis(l, n, old, ex_add(p, ex_mul(p, ex_const(p, step), now), shift));
+    for (uint32_t i = r->first[n->out]; i < r->first[n->out + 1]; i++) {
+        struct run run;
+        ex *index = &r->at[i]->index[dim];
+        if (step == 1)
+            *index = ex_sub(p, *index, shift);
+        else if (run_of(p, *index, &run))
+            *index = ex_add(p, ex_mul(p, ex_const(p, run.step / step), run.axis),
+                            ex_const(p, (run.first - first) / step));
+    }
+}
+
+/* The same with what lies between: what a scan needs, and products, whose columns lie side by side.
+ */
+static struct span_read in_full(const struct readers *r, const struct nest *n, int dim,
+                                struct span_read s) {
+    if (s.step == 1) return s;
+    s.step = 1;
+    s.slice = false;
     for (uint32_t i = r->first[n->out]; i < r->first[n->out + 1]; i++)
-        r->at[i]->index[dim] = ex_sub(p, r->at[i]->index[dim], shift);
+        s.slice |= is_run(r->l->ex, r->at[i]->index[dim], s.last - s.first + 1, 1);
+    return s;
 }
 
 /* The last nest first: what it does not compute it does not read. */
@@ -114,8 +165,9 @@ void loops_trim(struct loops *l) {
             if (!ex_is_const(l->ex, b->meta.size[d], &size) || size < 2) continue;
             struct span_read s = what_is_read(&r, n->out, d, size);
             if (n->scan == n->out_index[d]) s.first = 0; /* it adds up what was before */
-            if (s.first < 0 || s.last >= size || s.last - s.first + 1 == size) continue;
-            if (s.slice && s.last > s.first) trim(&r, n, d, s.first, s.last);
+            if (n->scan == n->out_index[d] || n->matmul) s = in_full(&r, n, d, s);
+            if (s.first < 0 || s.last >= size || s.last - s.first + s.step == size) continue;
+            if (s.slice && s.last > s.first) trim(&r, n, d, s.first, s.last, s.step);
         }
     }
 }
@@ -223,9 +275,9 @@ void loops_results_apart(struct loops *l, int units) {
         l->nests.at[c.by].insts.at[0].buffer = l->buffers.n;
         double_nest(l, k);
         r = readers_of(l);
-        trim(&r, &l->nests.at[k], dim, c.first ? 0 : c.last + 1,
-             c.first ? c.first - 1 : c.size - 1);
-        trim(&r, &l->nests.at[k + 1], dim, c.first, c.last);
+        trim(&r, &l->nests.at[k], dim, c.first ? 0 : c.last + 1, c.first ? c.first - 1 : c.size - 1,
+             1);
+        trim(&r, &l->nests.at[k + 1], dim, c.first, c.last, 1);
         r = readers_of(l);
         k--; /* the others may have such columns, too */
     }

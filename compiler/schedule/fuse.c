@@ -773,7 +773,7 @@ struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits,
         f.alive[n] = true;
         f.size[n] = size_of_nest(&l->nests.at[n]);
     }
-    s->once = values_made_once(s);
+    s->once = values_made_once(s, limits->kind == DEVICE_CUDA);
     s->turned = NEW_ARRAY(a, bool, l->buffers.n);
     for (buffer_id b = 0; marks && b < marks->n; b++) {
         s->once[b] |= marks->of[b] & APART_WINDOWS;

@@ -157,7 +157,7 @@ const char *epilogue_reason(struct fuser *f, const struct merge *m);
 
 /* once.c: per buffer: does a program need it to be one number wherever it is read? Needs writers.
  * Why a kernel of both would compute such a value and read it; NULL if it would not. */
-bool *values_made_once(const struct schedule *s);
+bool *values_made_once(const struct schedule *s, bool scalar);
 const char *once_reason(struct fuser *f, const struct merge *m);
 
 /* at_load.c: why a kernel would be of the load and of calls; NULL if it would not. */

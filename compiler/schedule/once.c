@@ -9,7 +9,14 @@
  *
  * Which values: those that are compared with an extremum of what is made of them element by
  * element, which `where` may choose from. Inputs lie in memory anyway. And those that had better be
- * stored for the windows that read them (apart.c). */
+ * stored for the windows that read them (apart.c).
+ *
+ *   x = sigmoid(a) * b     is one number wherever it is computed, and may be computed again
+ *
+ * Not so those that no compiler can make in two ways: of what lies in memory by moves, choices and
+ * products, none of which is added to anything, nor handed to a function that may add to it; and by
+ * functions, where all of them are scalar code, on a GPU. A value of 16 bits is such a one if it is
+ * rounded (graph/rounded_once.c): what is computed stays wider where it is not stored. */
 #include "graph/traits.h"
 #include "schedule/fuse.h"
 
@@ -74,7 +81,91 @@ static void note_comparison(const struct schedule *s, const struct nest *n, cons
     }
 }
 
-bool *values_made_once(const struct schedule *s) {
+/* ---- one number wherever it is computed ------------------------------------------------------ */
+
+/* What a compiler may do with a value that it computes. */
+enum made {
+    MADE_KNOWN,   /* nothing: it is loaded, a whole number, or rounded */
+    MADE_PRODUCT, /* a product, or what a function ends with: one instruction with an addition */
+    MADE_SUM,     /* an addition, of no product */
+    MADE_WIDE,    /* one number that is rounded to 16 bits where it is stored, and nowhere else */
+    MADE_OPEN     /* more than one number, or it is not known */
+};
+
+struct alike {
+    const struct schedule *s;
+    bool scalar; /* functions are the same code everywhere */
+    int steps;
+};
+
+static enum made made(struct alike *a, const struct nest *n);
+
+static enum made worse(enum made x, enum made y) { return x > y ? x : y; }
+
+static enum made op_made(const struct alike *a, const struct inst *x, const enum made *of) {
+    enum made args = MADE_KNOWN;
+    bool product = false;
+    for (int i = x->op == OP_WHERE; i < x->n_args; i++) {
+        args = worse(args, of[x->args[i]]);
+        product |= of[x->args[i]] == MADE_PRODUCT;
+    }
+    bool choice = x->op == OP_WHERE && of[x->args[0]] >= MADE_WIDE;
+    if (args >= MADE_WIDE || choice) return MADE_OPEN;
+    /* Decided by numbers that are what they are. */
+    if (op_compares(x->op) || !dtype_is_float(x->dtype)) return MADE_KNOWN;
+    if (x->op == OP_WHERE || op_chooses(x->op) || x->op == OP_NEG || x->op == OP_ABS) return args;
+    if (x->op == OP_MUL) return MADE_PRODUCT;
+    if (x->op == OP_ADD || x->op == OP_SUB) return product ? MADE_OPEN : MADE_SUM;
+    return a->scalar && !product && !op_is_random(x->op) ? MADE_PRODUCT : MADE_OPEN;
+}
+
+static enum made cast_made(const struct inst *from, const struct inst *x, enum made of) {
+    if (of == MADE_OPEN) return of;
+    if (x->rounds) return MADE_KNOWN;
+    if (!dtype_is_float(x->dtype)) return of == MADE_WIDE ? MADE_OPEN : of;
+    return dtype_bytes(x->dtype) < 4 && from->dtype != x->dtype ? MADE_WIDE : of;
+}
+
+/* What is loaded: of memory, or made by a nest that may be inlined. */
+static enum made load_made(struct alike *a, const struct inst *x) {
+    uint32_t writer = a->s->writer[x->buffer];
+    if (writer == NO_NEST) return MADE_KNOWN;
+    const struct nest *n = &a->s->loops->nests.at[writer];
+    bool reduced = n->n_reduce || n->scan || n->matmul;
+    bool narrow = dtype_is_float(x->dtype) && dtype_bytes(x->dtype) < 4;
+    if (reduced) return narrow ? MADE_WIDE : MADE_KNOWN; /* for one of its readers alone */
+    return --a->steps < 0 ? MADE_OPEN : made(a, n);
+}
+
+static enum made made(struct alike *a, const struct nest *n) {
+    enum { MOST = 64 };
+    enum made of[MOST];
+    if (n->insts.n > MOST) return MADE_OPEN;
+    for (uint32_t i = 0; i < n->insts.n; i++) {
+        const struct inst *x = &n->insts.at[i];
+        switch (x->kind) {
+        case INST_CONST:
+        case INST_INDEX:
+        case INST_SUBSCRIPT: of[i] = MADE_KNOWN; break;
+        case INST_LOAD: of[i] = load_made(a, x); break;
+        case INST_CAST: of[i] = cast_made(&n->insts.at[x->args[0]], x, of[x->args[0]]); break;
+        case INST_OP: of[i] = op_made(a, x, of); break;
+        case INST_SCAN:
+        case INST_REDUCE: of[i] = MADE_OPEN; break;
+        }
+        if (x->kind == INST_OP && dtype_is_float(x->dtype) && dtype_bytes(x->dtype) < 4 &&
+            of[i] != MADE_KNOWN && of[i] != MADE_OPEN)
+            of[i] = MADE_WIDE;
+    }
+    return of[n->insts.n - 1];
+}
+
+static bool made_alike(const struct schedule *s, buffer_id b, bool scalar) {
+    struct alike a = {.s = s, .scalar = scalar, .steps = MOST_STEPS};
+    return made(&a, &s->loops->nests.at[s->writer[b]]) < MADE_WIDE;
+}
+
+bool *values_made_once(const struct schedule *s, bool scalar) {
     bool *once = NEW_ARRAY(s->arena, bool, s->loops->buffers.n);
     for (uint32_t k = 0; k < s->loops->nests.n; k++) {
         const struct nest *n = &s->loops->nests.at[k];
@@ -83,6 +174,8 @@ bool *values_made_once(const struct schedule *s) {
             if (x->kind == INST_OP && op_compares(x->op)) note_comparison(s, n, x, once);
         }
     }
+    for (buffer_id b = 0; b < s->loops->buffers.n; b++)
+        once[b] = once[b] && !made_alike(s, b, scalar);
     return once;
 }
 

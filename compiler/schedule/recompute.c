@@ -14,6 +14,18 @@
  * is known. The reader gets copies of the nests as inlined members; a kernel whose values are then
  * wanted by nobody goes.
  *
+ * The work of it may take longer than what it saves, where it hides behind the rest of what its
+ * readers move.
+ *
+ * What a pointwise kernel stores may be worth it together: if all of it is made again, the kernel
+ * goes, and so does what it reads.
+ *
+ *   kernel 0: g = x * y; p = g > 0                   reads x, y;   writes g, p
+ *   kernel 1: s = sum(where(p, g, 0), 1)             reads g, p;   writes s
+ *   kernel 2: c = sum(where(p, g, 1), 0)             reads g, p;   writes c
+ * ->
+ *   kernel 1 and 2                                   read x, y
+ *
  * A product's kernel makes what it reads behind the product, once for each of its elements; what
  * puts a product into another order is stored in that order, and not made again.
  *
@@ -46,8 +58,8 @@
 #include <stdlib.h>
 
 enum {
-    MAX_CHAIN = 16,       /* nests to compute again for one value */
-    MAX_WORK = 40,        /* ... and what they may cost, in additions */
+    MAX_CHAIN = 32,       /* nests to compute again for one value */
+    MAX_WORK = 64,        /* ... and what they may cost, in additions */
     WORK_OF_CALL = 8,     /* exp and the like, roots and remainders */
     WORK_OF_BYTE = 8,     /* additions in the time that a byte takes, with some distance */
     WORK_OF_LOAD = 8,     /* address and wait, where a byte read is there already, or nearly */
@@ -71,7 +83,10 @@ struct recompute {
     VEC(struct readers) readers; /* per buffer */
     uint32_t clones, room;       /* nests and buffers that the schedule's lists have room for */
     uint32_t *seen, sight;       /* per buffer: of which look it was last met */
+    uint32_t goes;               /* the group of which all is made again, if it is; NO_GROUP */
 };
+
+enum { NO_GROUP = UINT32_MAX };
 
 /* How to make one value again. */
 struct chain {
@@ -224,6 +239,11 @@ static void collect(const struct recompute *r, buffer_id b, struct chain *c) {
         buffer_id x = n->insts.at[i].buffer;
         if (n->insts.at[i].kind != INST_LOAD) continue;
         const struct nest *from = writer_of(r, x);
+        bool goes = from && r->goes != NO_GROUP && r->s->group_of[r->s->writer[x]] == r->goes;
+        if (goes) {
+            collect(r, x, c);
+            continue;
+        }
         if (!from || in_memory(r, x) || nest_work(from) < 0 || is_small(r, x, b) ||
             only_reorders(r, from) || stands_for_leaf(r, from)) {
             add_leaf(r, x, c);
@@ -429,6 +449,28 @@ static bool loads_little(const struct recompute *r, buffer_id b, const struct ch
     return LITTLE * bytes <= buffer_bytes(r->l, b);
 }
 
+/* Does all that group g computes, with so much more work, take less than what it moves then? */
+static bool is_hidden(struct recompute *r, uint32_t g, int64_t work, int64_t less, int64_t more) {
+    enum { PART = 2 }; /* of the time that memory takes */
+    const struct group *G = &r->s->groups.at[g];
+    int64_t bytes = more - less;
+    r->sight++;
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        const struct nest *n = &r->l->nests.at[G->members.at[m].nest];
+        int64_t elements =
+            axes_numel(r->l, n->axes, n->n_axes) * axes_numel(r->l, n->reduce, n->n_reduce);
+        int own = nest_work(n);
+        work += (own < 0 ? nest_size(n) : own) * elements;
+        if (in_memory(r, n->out) && meet(r, n->out)) bytes += buffer_bytes(r->l, n->out);
+        for (uint32_t i = 0; i < n->insts.n; i++) {
+            const struct inst *x = &n->insts.at[i];
+            if (x->kind == INST_LOAD && in_memory(r, x->buffer) && meet(r, x->buffer))
+                bytes += leaf_bytes(r, x->buffer, elements);
+        }
+    }
+    return work <= bytes * WORK_OF_BYTE / PART;
+}
+
 /* Bytes saved by making b again in each kernel that reads it; 0 if one of them cannot, or if it is
  * not worth the work: a value of a row, read in a kernel of columns, is made for each element. What
  * is made of little, a mask, takes no load where it is made, and one where it is read. */
@@ -439,6 +481,7 @@ static int64_t saving(struct recompute *r, buffer_id b, const struct chain *c) {
     int64_t elements = size / dtype_bytes(r->l->buffers.at[b].meta.dtype);
     int64_t saved = r->s->fixed[b] ? 0 : size; /* what is made at load is written in no call */
     int64_t chained = 0;                       /* what chains would save that take b as a tensor */
+    bool hidden = r->limits->kind == DEVICE_CUDA; /* behind what is moved anyway */
     int at_hand = loads_little(r, b, c) ? WORK_OF_LOAD : 0;
     for (uint32_t i = 0; i < c->leaves.n; i++)
         if (!in_memory(r, c->leaves.at[i])) saved -= buffer_bytes(r->l, c->leaves.at[i]);
@@ -457,8 +500,9 @@ static int64_t saving(struct recompute *r, buffer_id b, const struct chain *c) {
         int64_t times = factor ? elements : axes_numel(r->l, G->x, G->n_x) * depth;
         int of = (factor ? factor_work(r, c) : c->work) - at_hand;
         if (of > 0) work += of * times;
+        hidden &= !G->matmul && is_hidden(r, g, of * times, size, more);
     }
-    return saved > chained && work / WORK_OF_BYTE <= saved ? saved : 0;
+    return saved > chained && (work / WORK_OF_BYTE <= saved || hidden) ? saved : 0;
 }
 
 /* ---- copies ---------------------------------------------------------------------------------- */
@@ -670,13 +714,108 @@ static bool compares_places(const struct nest *n) {
     return !n->n_reduce && compares_place(n, &n->insts.at[n->insts.n - 1], &index, &load);
 }
 
+/* May all that group g stores be made again, as far as one sees there? */
+static bool may_go(const struct recompute *r, uint32_t g) {
+    const struct group *G = &r->s->groups.at[g];
+    bool any = false;
+    if (G->matmul || G->n_between || G->scan || G->columns || G->at_load || !G->members.n)
+        return false;
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        uint32_t k = G->members.at[m].nest;
+        const struct nest *n = &r->l->nests.at[k];
+        if (nest_work(n) < 0 || r->l->buffers.at[n->out].kind != BUFFER_TEMP) return false;
+        if (!read_outside(r, n->out)) continue;
+        bool once = n->out < r->s->n_buffers && r->s->once[n->out];
+        if (once || r->s->fixed[n->out] || is_turned(r, k) || only_reorders(r, n)) return false;
+        for (uint32_t i = 0; i < r->readers.at[n->out].groups.n; i++)
+            if (!in_same_steps(r, k, r->readers.at[n->out].groups.at[i])) return false;
+        any = true;
+    }
+    return any;
+}
+
+/* Bytes of memory that a group reads of each of its tensors. */
+static int64_t bytes_read(struct recompute *r, uint32_t g) {
+    const struct group *G = &r->s->groups.at[g];
+    int64_t bytes = 0;
+    r->sight++;
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        const struct nest *n = &r->l->nests.at[G->members.at[m].nest];
+        int64_t elements = axes_numel(r->l, n->axes, n->n_axes);
+        for (uint32_t i = 0; i < n->insts.n; i++) {
+            const struct inst *x = &n->insts.at[i];
+            if (x->kind == INST_LOAD && in_memory(r, x->buffer) && meet(r, x->buffer))
+                bytes += leaf_bytes(r, x->buffer, elements);
+        }
+    }
+    return bytes;
+}
+
+/* How reader h would make what it reads of group g; *read: bytes of that. */
+static struct chain chain_for(struct recompute *r, uint32_t g, uint32_t h, int64_t *read,
+                              int64_t *elements) {
+    const struct group *G = &r->s->groups.at[g];
+    struct chain c = {.possible = true};
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        buffer_id b = r->l->nests.at[G->members.at[m].nest].out;
+        if (!group_reads(r, h, b)) continue;
+        int64_t n = buffer_bytes(r->l, b) / dtype_bytes(r->l->buffers.at[b].meta.dtype);
+        *read += buffer_bytes(r->l, b);
+        if (n > *elements) *elements = n;
+        collect(r, b, &c);
+    }
+    return c;
+}
+
+/* All that pointwise group g stores, if that moves less without its kernel: nobody wants it then.
+ */
+static void consider_kernel(struct recompute *r, uint32_t g) {
+    const struct group *G = &r->s->groups.at[g];
+    VEC(uint32_t) by = {0};
+    VEC(struct chain) chains = {0};
+    int64_t saved = bytes_read(r, g), work = 0;
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        buffer_id b = r->l->nests.at[G->members.at[m].nest].out;
+        if (read_outside(r, b)) saved += buffer_bytes(r->l, b);
+        for (uint32_t i = 0; i < r->readers.at[b].groups.n; i++) {
+            uint32_t h = r->readers.at[b].groups.at[i];
+            bool known = h == g;
+            for (uint32_t k = 0; k < by.n; k++) known |= by.at[k] == h;
+            if (!known) vec_push(r->s->arena, &by, h);
+        }
+    }
+    r->goes = g;
+    for (uint32_t i = 0; i < by.n; i++) {
+        const struct group *H = &r->s->groups.at[by.at[i]];
+        int64_t read = 0, more = 0, elements = 1;
+        struct chain c = chain_for(r, g, by.at[i], &read, &elements);
+        bool fits = c.possible && !H->matmul && H->members.n + (uint32_t)c.n <= GROUP_MAX_NESTS &&
+                    buffers_with(r, by.at[i], &c, elements, &more) <= GROUP_MAX_BUFFERS;
+        saved = fits ? saved + read - more : INT64_MIN;
+        if (!fits) break;
+        work += c.work * axes_numel(r->l, H->x, H->n_x) * axes_numel(r->l, H->r, H->n_r);
+        vec_push(r->s->arena, &chains, c);
+    }
+    r->goes = NO_GROUP;
+    if (saved <= 0 || work / WORK_OF_BYTE > saved) return;
+    buf_printf(&r->s->log,
+               "%s: its kernel's values are computed again where they are read, saves "
+               "%lld bytes\n",
+               r->l->nests.at[G->members.at[0].nest].name, (long long)saved);
+    for (uint32_t i = 0; i < by.n; i++) clone_chain(r, &chains.at[i], by.at[i]);
+}
+
 static void compute_again(struct schedule *s, const struct device_limits *limits, bool places) {
-    struct recompute r = {.s = s, .l = s->loops, .limits = limits};
+    struct recompute r = {.s = s, .l = s->loops, .limits = limits, .goes = NO_GROUP};
+    bool *looked = NEW_ARRAY(s->arena, bool, s->groups.n);
     uint32_t n = s->loops->nests.n;
     find_readers(&r);
     r.seen = NEW_ARRAY(s->arena, uint32_t, s->loops->buffers.n);
     for (uint32_t k = 0; k < n && r.clones < MAX_CLONES; k++) {
         buffer_id b = s->loops->nests.at[k].out;
+        uint32_t g = s->group_of[k];
+        if (!places && !looked[g] && may_go(&r, g)) consider_kernel(&r, g);
+        looked[g] = true;
         bool stored = s->loops->buffers.at[b].kind == BUFFER_TEMP && read_outside(&r, b) &&
                       !s->once[b] && !is_turned(&r, k);
         if (places && !compares_places(&s->loops->nests.at[k])) continue;

@@ -54,6 +54,14 @@ static const char *const programs[] = {
     "graph(%x: f32[3, 7, 16]) {\n %y = avg_pool(%x, [3], [1], [1], True, False)\n return %y\n}\n",
     "graph(%x: f32[2, 3, 8, 16]) {\n %y = im2col(%x, [2, 3], [1], [1], [1])\n %z = tanh(%y)\n "
     "return %z\n}\n",
+    /* compared with their own extrema, and computed in several kernels */
+    "graph(%x: bf16[24, 40], %w: bf16[40]) {\n %a = mul(%x, %w)\n %s = sigmoid(%a)\n"
+    " %y = mul(%s, %x)\n %m = amax(%y, 0)\n %t = sum(%y, 1)\n %n = amax(%y, 1)\n"
+    " return %m, %t, %n\n}\n",
+    "graph(%x: f32[24, 40], %w: f32[40]) {\n %s = sigmoid(%x)\n %y = mul(%s, %w)\n"
+    " %m = amin(%y, 0)\n %t = sum(%y, 1)\n %n = amax(%y)\n return %m, %t, %n\n}\n",
+    "graph(%x: f16[12, 64]) {\n %c = mean(%x, 1, True)\n %y = sub(%x, %c)\n"
+    " %m = amax(%y, 0)\n %t = sum(%y, 0)\n return %m, %t, %y\n}\n",
 };
 
 void cases_gradients(struct arena *a, case_vec *out) {

@@ -477,6 +477,18 @@ static const char *const short_rows[] = {
     "1)\n"
     " %a = mul(%x, %p)\n %c = cumsum(%a, 0)\n %f = flip(%g, [0])\n %h = cumsum(%f, 0)\n %k = "
     "flip(%h, [0])\n return %c, %k\n}\n",
+    /* every second element, or third, of what lands or is reduced */
+    "graph(%x: f16[400], %i: i64[900], %s: f16[900]) {\n %j = remainder(%i, 400)\n %a = "
+    "index_add(%x, 0, %j, %s)\n %b = slice(%a, 0, 33, 390, 3)\n %r = mul(%b, 2)\n return "
+    "%r\n}\n",
+    "graph(%z: f32[30, 64], %i: i64[256], %s: f32[30, 256], %y: f32[30, 27]) {\n"
+    " %j = remainder(%i, 64)\n %a = index_add(%z, 1, %j, %s)\n %b = slice(%a, 1, 3, 57, 2)\n"
+    " %r = mul(%b, %y)\n return %r\n}\n",
+    "graph(%x: f32[12, 40, 70]) {\n %s = sum(%x, 2)\n %e = exp(%s)\n %a = slice(%e, 1, 1, 40, 6)\n"
+    " %b = slice(%e, 1, 4, 40, 3)\n %c = slice(%b, 1, 0, 6, 1)\n %m = sum(%a, 1)\n"
+    " %r = neg(%c)\n %t = slice(%e, 0, 0, 12, 4)\n %u = neg(%t)\n return %m, %r, %u\n}\n",
+    "graph(%x: f32[12, 40, 70]) {\n %s = amax(%x, 2)\n %a = slice(%s, 1, 1, 38, 4)\n"
+    " %b = slice(%s, 1, 3, 40, 4)\n %r = sub(%b, %a)\n return %r\n}\n",
 };
 
 void cases_move(struct arena *a, case_vec *out) {

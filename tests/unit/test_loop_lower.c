@@ -189,17 +189,26 @@ static void test_trimmed(void **state) {
         {"%x: f32[4, 9]", "%e = cumsum(%x, 1) %s = slice(%e, 1, 0, 7) %y = neg(%s)",
          "b1[i0: 4, i1: 7] = f32 e, scan i1    # line 2\n    v0 = load b0[i0, i1] : f32\n"
          "    v1 = scan sum v0 : f32\n"},
-        /* two readers, and together all of it; every second one; windows */
+        /* two readers, and together all of it; windows */
         {"%x: f32[4, 8]",
          "%e = exp(%x) %s = slice(%e, 1, 0, 4) %t = slice(%e, 1, 4, 8) %y = mul(%s, %t)",
          "b1[i0: 4, i1: 8] = f32 e    # line 2\n    v0 = load b0[i0, i1] : f32\n    v1 = exp(v0) : "
          "f32\n"},
-        {"%x: f32[4, 9]", "%e = exp(%x) %s = slice(%e, 1, 1, 8, 2) %y = neg(%s)",
-         "b1[i0: 4, i1: 9] = f32 e    # line 2\n    v0 = load b0[i0, i1] : f32\n    v1 = exp(v0) : "
-         "f32\n"},
         {"%x: f32[4, 9]", "%e = exp(%x) %s = windows(%e, [2], [2], [0], [1]) %y = amax(%s, [2])",
          "b1[i0: 4, i1: 9] = f32 e    # line 2\n    v0 = load b0[i0, i1] : f32\n    v1 = exp(v0) : "
          "f32\n"},
+        /* every second one; every third of what two read; of a scan all */
+        {"%x: f32[4, 9]", "%e = exp(%x) %s = slice(%e, 1, 1, 8, 2) %y = neg(%s)",
+         "b1[i0: 4, i1: 4] = f32 e    # line 2\n    v0 = load b0[i0, i1*2 + 1] : f32\n"
+         "    v1 = exp(v0) : f32\n"},
+        {"%x: f32[4, 20, 9]",
+         "%e = sum(%x, 2) %s = slice(%e, 1, 1, 20, 3) %t = slice(%e, 1, 4, 17, 6) %u = sum(%t, 1, "
+         "True) %y = sub(%s, %u)",
+         "b1[i0: 4, i1: 7] = f32 e, reduce r0: 9    # line 2\n"
+         "    v0 = load b0[i0, i1*3 + 1, r0] : f32\n    v1 = reduce sum v0 : f32\n"},
+        {"%x: f32[4, 9]", "%e = cumsum(%x, 1) %s = slice(%e, 1, 1, 8, 2) %y = neg(%s)",
+         "b1[i0: 4, i1: 9] = f32 e, scan i1    # line 2\n    v0 = load b0[i0, i1] : f32\n"
+         "    v1 = scan sum v0 : f32\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena *a = arena_new();

@@ -96,21 +96,45 @@ static void test_once(void **state) {
     static const char *const reason =
         "not fused: what is compared with its own extremum is computed once, and stored";
     const struct fusion cases[] = {
-        {"graph(%a: f32[8, 6], %b: f32[8, 6]) {\n %x = mul(%a, %b)\n %m = amax(%x, 1, True)\n"
-         " %h = eq(%x, %m)\n return %h\n}\n",
+        {"graph(%a: f32[8, 6], %b: f32[8, 6]) {\n %p = mul(%a, %b)\n %x = add(%p, %a)\n"
+         " %m = amax(%x, 1, True)\n %h = eq(%x, %m)\n return %h\n}\n",
          2,
          {reason}},
         /* through a choice of its elements */
-        {"graph(%a: f32[8, 6], %b: f32[8, 6], %c: bool[8, 6]) {\n %x = mul(%a, %b)\n"
+        {"graph(%a: f32[8, 6], %b: f32[8, 6], %c: bool[8, 6]) {\n %p = mul(%a, %b)\n"
+         " %n = neg(%p)\n %x = sub(%a, %n)\n"
          " %r = where(%c, 0, %x)\n %m = amin(%r, 1)\n %u = unsqueeze(%m, 1)\n"
          " %h = lt(%x, %u)\n return %h\n}\n",
          2,
          {reason}},
         /* in two steps */
-        {"graph(%a: f32[8, 6], %b: f32[8, 6]) {\n %x = mul(%a, %b)\n %r = amax(%x, 1)\n"
-         " %m = amax(%r)\n %h = eq(%x, %m)\n return %r, %h\n}\n",
+        {"graph(%a: f32[8, 6], %b: f32[8, 6]) {\n %p = mul(%a, %b)\n %x = add(%p, %b)\n"
+         " %r = amax(%x, 1)\n %m = amax(%r)\n %h = eq(%x, %m)\n return %r, %h\n}\n",
          4,
          {reason}},
+        /* a function that may add to its operand; 16 bits, which are rounded where they are
+         * stored */
+        {"graph(%a: f32[8, 6], %b: f32[8, 6]) {\n %p = mul(%a, %b)\n %x = log1p(%p)\n"
+         " %m = amax(%x, 1, True)\n %h = eq(%x, %m)\n return %h\n}\n",
+         2,
+         {reason}},
+        {"graph(%a: bf16[8, 6], %b: bf16[8, 6]) {\n %x = mul(%a, %b)\n %m = amax(%x, 1, True)\n"
+         " %h = eq(%x, %m)\n return %h\n}\n",
+         2,
+         {reason}},
+        /* one number wherever it is computed: products, sums of no products, moves */
+        {"graph(%a: f32[8, 6], %b: f32[8, 6]) {\n %e = exp(%a)\n %x = mul(%e, %b)\n"
+         " %m = amax(%x, 1, True)\n %h = eq(%x, %m)\n return %h\n}\n",
+         1,
+         {"x  with  m+h: fused"}},
+        {"graph(%a: f32[8, 6], %b: f32[8, 6]) {\n %s = add(%a, %b)\n %x = mul(%s, %b)\n"
+         " %m = amax(%x, 1, True)\n %h = eq(%x, %m)\n return %h\n}\n",
+         1,
+         {0}},
+        {"graph(%a: bf16[8, 6], %b: bf16[8, 6]) {\n %x = maximum(%a, %b)\n"
+         " %m = amax(%x, 1, True)\n %h = eq(%x, %m)\n return %h\n}\n",
+         1,
+         {0}},
         /* an input is so anyway, and another's extremum is another number */
         {"graph(%x: f32[8, 6]) {\n %m = amax(%x, 1, True)\n %h = eq(%x, %m)\n return %h\n}\n",
          1,

@@ -97,6 +97,37 @@ static void test_kernel_goes(void **state) {
     CHECK(tests);
 }
 
+/* Much work, which its reader has time for while memory is at what else it moves, or has not. */
+static void test_hidden(void **state) {
+    static const struct test tests[] = {
+        {"graph(%x: f32[2, 131072], %u: f32[2, 131072], %v: f32[2, 131072], %w: f32[2, 131072]) {\n"
+         " %a = sin(%x)\n %b = cos(%a)\n %c = erf(%b)\n %d = exp(%c)\n %e = log(%d)\n"
+         " %f = tanh(%e)\n %s = sum(%f, 1, True)\n %t = mul(%f, %s)\n %p = mul(%u, %v)\n"
+         " %q = mul(%p, %w)\n %y = add(%t, %q)\n return %y\n}\n",
+         2, "f: computed again where it is read, saves 1048576 bytes\n"},
+        {"graph(%x: f32[2, 131072]) {\n %a = sin(%x)\n %b = cos(%a)\n %c = erf(%b)\n"
+         " %d = exp(%c)\n %e = log(%d)\n %f = tanh(%e)\n %s = sum(%f, 1, True)\n"
+         " %y = mul(%f, %s)\n return %y\n}\n",
+         2, NULL},
+    };
+    CHECK(tests);
+}
+
+/* What it stores moves no less for each value alone; together, its reads are saved, too. */
+static void test_kernel_goes_whole(void **state) {
+    static const struct test tests[] = {
+        {"graph(%x: f32[8, 6], %y: f32[8, 6]) {\n %g = mul(%x, %y)\n %t = slice(%g, 0, 0, 7)\n"
+         " %u = slice(%g, 0, 1, 8)\n %s = sum(%t, 1)\n %c = sum(%u, 0)\n return %s, %c\n}\n",
+         2, "g: its kernel's values are computed again where they are read, saves 192 bytes\n"},
+        /* the work of two places is more than it saves */
+        {"graph(%x: f32[8, 6], %y: f32[8, 6]) {\n %e = exp(%x)\n %f = sin(%e)\n %h = erf(%f)\n"
+         " %i = log(%h)\n %g = mul(%i, %y)\n %t = slice(%g, 0, 0, 7)\n %u = slice(%g, 0, 1, 8)\n"
+         " %s = sum(%t, 1)\n %c = sum(%u, 0)\n return %s, %c\n}\n",
+         3, NULL},
+    };
+    CHECK(tests);
+}
+
 /* Of a product's result that is masked and widened the masked one is stored: who reads it wants no
  * mask. */
 static void test_masked_result(void **state) {
@@ -310,6 +341,8 @@ int main(void) {
         cmocka_unit_test(test_diamond),
         cmocka_unit_test(test_work),
         cmocka_unit_test(test_kernel_goes),
+        cmocka_unit_test(test_kernel_goes_whole),
+        cmocka_unit_test(test_hidden),
         cmocka_unit_test(test_masked_result),
         cmocka_unit_test(test_never),
         cmocka_unit_test(test_masks),
