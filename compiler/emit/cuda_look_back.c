@@ -23,33 +23,46 @@
 
 static int count_scans(const struct emitter *w) { return (int)w->p->phases.at[0].reduce.n; }
 
-/* May a block ask L2 for its part of a row before it knows which one that is? It is the block's own
- * number, or nearly so, that says: whoever takes up the tile finds it there. */
+/* May a block ask L2 for what lies along its rows, before it knows which these are? It is the
+ * block's own number, or nearly so, that says: whoever takes up the tile finds it there. */
 static bool is_asked_for(struct emitter *w, value_id v) {
-    enum { LEAST = 16 }; /* bytes */
     const struct value_node *x = &w->k->values.at[v];
     ex step, rest;
     return w->k->limits->tma && !w->y->rows_inner && !x->n_args && x->mask & MASK_R &&
-           layout_load_is_vector(w->k, w->y, x) &&
-           w->y->vec * dtype_bytes(buffer_dtype(w, x->buffer)) == LEAST &&
            ex_linear(w->k->ex, x->index, w->k->axis[AXIS_R], &step, &rest) &&
            step == ex_const(w->k->ex, 1);
 }
 
+/* How many blocks ahead of itself a block asks for: somewhat more than there are at a time, as
+ * others have begun. What they read stays in half of L2 until then. */
+static int64_t asks_ahead(struct emitter *w, int64_t bytes) {
+    const struct device_limits *d = w->k->limits;
+    int64_t blocks = (int64_t)kernel_blocks_resident(w->k, w->y) * d->units * 5 / 4,
+            most = d->l2_bytes / 2 / bytes;
+    return blocks < most ? blocks : most;
+}
+
+/* Blocks wait for each other's totals, so that what they have under way would come in bursts. Each
+ * asks for the tile of one that begins later, and the first ones for their own, too. */
 static void put_prefetch(struct emitter *w) {
     const struct phase *f = &w->p->phases.at[0];
     const struct layout *y = w->y;
-    bool any = false;
-    for (uint32_t i = 0; i < f->loads.n; i++) any |= is_asked_for(w, f->loads.at[i]);
-    if (!any) return;
-    open_brace(w, "if (tr == 0)");
-    line(w, "const k_idx x = k_clamp((k_idx)(blockIdx.x / tiles) * %d + tx, nx - 1);", y->bx);
-    line(w, "const k_idx r = (k_idx)(blockIdx.x %% tiles) * %d;", y->br);
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i < f->loads.n; i++)
+        if (is_asked_for(w, f->loads.at[i]))
+            bytes += (int64_t)y->bx * y->br *
+                     dtype_bytes(buffer_dtype(w, w->k->values.at[f->loads.at[i]].buffer));
+    if (!bytes) return;
+    line(w, "enum { AHEAD = %lld };", (long long)asks_ahead(w, bytes));
+    open_brace(w, "for (unsigned b = blockIdx.x < AHEAD ? blockIdx.x : blockIdx.x + AHEAD; "
+                  "tr == 0 && b < gridDim.x && b <= blockIdx.x + AHEAD; b += AHEAD)");
+    line(w, "const k_idx x = k_clamp((k_idx)(b / tiles) * %d + tx, nx - 1);", y->bx);
+    line(w, "const k_idx r = (k_idx)(b %% tiles) * %d;", y->br);
     line(w, "(void)x;");
     for (uint32_t i = 0; i < f->loads.n; i++) {
         const struct value_node *v = &w->k->values.at[f->loads.at[i]];
         if (is_asked_for(w, f->loads.at[i]))
-            line(w, "k_prefetch(p%d + (%s), k_clamp(nr - r, (k_idx)%d));",
+            line(w, "k_prefetch_within(p%d + (%s), k_clamp(nr - r, (k_idx)%d));",
                  argument_of(w, v->buffer), ex_text(w, v->index), y->br);
     }
     close_brace(w);
