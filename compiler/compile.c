@@ -261,6 +261,7 @@ static void decompose(struct compile *c) {
     c->graph = graph_simplify(graph_decompose_for(c->graph, c->limits));
     if (c->fusion == WS_EAGER) return; /* eager runs what the user wrote */
     c->graph = graph_views_last(graph_scans_last(graph_extrema_first(c->graph)));
+    c->graph = graph_slice_scans(c->graph);
     c->graph = graph_join_pads(c->graph);
     c->graph = graph_divide_softplus(c->graph);
     if (c->limits->kind == DEVICE_CUDA && c->limits->sm >= 80)

@@ -375,6 +375,10 @@ struct graph *graph_widen_filters(struct graph *g, double least, graph_us_fn *us
  * graph. Returns a new graph in the same arena. */
 struct graph *graph_scans_last(struct graph *g);
 
+/* slice_scans.c: cumsum(x)[100:] as cumsum(x[100:]) + sum(x[:100]). Needs: a decomposed, simplified
+ * graph. Returns such a graph in the same arena, or g. */
+struct graph *graph_slice_scans(struct graph *g);
+
 /* views_last.c: view(cumsum(x)) * 0.5 as view(cumsum(x) * 0.5), where the view splits the axis of
  * the scan. Needs: a decomposed, simplified graph. Returns such a graph in the same arena, or g. */
 struct graph *graph_views_last(struct graph *g);

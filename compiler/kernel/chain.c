@@ -187,7 +187,9 @@ bool layout_carries_error(const struct kernel *k, value_id scan) {
 }
 
 int layout_look_back_levels(const struct kernel *k, const struct layout *y) {
-    int64_t groups = most_of(k, AXIS_R) / y->br / LOOK_BACK_GROUP, each = ceil_div(groups, y->t1);
+    int warp = k->limits->warp; /* along rows the first one is at the tiles of its group */
+    int threads = !y->rows_inner && y->t1 > warp ? y->t1 - warp : y->t1;
+    int64_t groups = most_of(k, AXIS_R) / y->br / LOOK_BACK_GROUP, each = ceil_div(groups, threads);
     return folds_beyond(LONGEST, each, LOOK_BACK_BLOCK, LOOK_BACK_BLOCK).levels;
 }
 

@@ -508,11 +508,24 @@ static double banks_us(const struct kernel *k, const struct layout *y) {
     return words * meet * points / warp / (k->limits->units * device_clock_ghz(k->limits) * 1e3);
 }
 
+/* What a thread has so far of reductions of more than a value, as moments or pairs are, of each
+ * column of its vector: of bf16[271557, 64] the moments of columns take 88 registers with 16 for
+ * what is loaded. */
+static int state_words(const struct kernel *k, const struct layout *y) {
+    int words = 0;
+    for (value_id v = 0; v < k->values.n && y->rows_inner; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (x->kind == INST_REDUCE && !goes_across(x) && !reduction_of_values(x->reduction))
+            words += reduction_words(k, v);
+    }
+    return words * y->ex * y->vec;
+}
+
 /* Of a thread; more than 255 would spill. */
 static int thread_registers(const struct kernel *k, const struct layout *y, int words) {
     enum { OF_SQUARES = 4 };
     int sums = kernel_online_squares(k, y->online) * y->ex * (y->rows_inner ? y->vec : 1);
-    int registers = 30 + words + element_words(k, y, words) + OF_SQUARES * sums;
+    int registers = 30 + words + element_words(k, y, words) + OF_SQUARES * sums + state_words(k, y);
     int64_t most = y->fit ? k->limits->regs_unit / (y->fit * y->threads) : 255;
     if (registers > most) registers = (int)(30 + words < most ? most : 30 + words);
     return registers;
@@ -536,6 +549,13 @@ int kernel_blocks_loading(const struct kernel *k, const struct layout *y) {
         if (v->kind == INST_OP && v->mask & MASK_R && op_is_expensive(v->op)) return 0;
     }
     int64_t blocks = resident_blocks(k, y, BESIDE + loaded_words(k, y));
+    return blocks < 1 ? 1 : (int)blocks;
+}
+
+int kernel_blocks_resident(const struct kernel *k, const struct layout *y) {
+    const int64_t most = 255;
+    int64_t registers = thread_registers(k, y, loaded_words(k, y)),
+            blocks = resident_blocks(k, y, (int)(registers < most ? registers : most));
     return blocks < 1 ? 1 : (int)blocks;
 }
 

@@ -471,6 +471,21 @@ static bool is_hidden(struct recompute *r, uint32_t g, int64_t work, int64_t les
     return work <= bytes * WORK_OF_BYTE / PART;
 }
 
+/* How many of b's elements a group reads, at most: one in each of its loads at each of its points,
+ * of a slice not all. A product reads them all. */
+static int64_t elements_read(const struct recompute *r, const struct group *G, buffer_id b,
+                             int64_t all) {
+    int64_t loads = 0;
+    if (G->matmul || G->n_arms) return all;
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        const struct nest *n = &r->l->nests.at[G->members.at[m].nest];
+        for (uint32_t i = 0; i < n->insts.n; i++)
+            loads += n->insts.at[i].kind == INST_LOAD && n->insts.at[i].buffer == b;
+    }
+    int64_t read = loads * axes_numel(r->l, G->x, G->n_x) * axes_numel(r->l, G->r, G->n_r);
+    return read < all ? read : all;
+}
+
 /* Bytes saved by making b again in each kernel that reads it; 0 if one of them cannot, or if it is
  * not worth the work: a value of a row, read in a kernel of columns, is made for each element. What
  * is made of little, a mask, takes no load where it is made, and one where it is read. */
@@ -493,9 +508,9 @@ static int64_t saving(struct recompute *r, buffer_id b, const struct chain *c) {
         if (G->matmul && !product_may_make(r, G, b, c, &factor)) return 0;
         if (factor && !chain_moves(r, c)) chained += between_products(r, G);
         if (G->members.n + (uint32_t)c->n > GROUP_MAX_NESTS) return 0;
-        int64_t more = 0;
-        if (buffers_with(r, g, c, elements, &more) > GROUP_MAX_BUFFERS) return 0;
-        saved += size - more;
+        int64_t more = 0, read = elements_read(r, G, b, elements);
+        if (buffers_with(r, g, c, read, &more) > GROUP_MAX_BUFFERS) return 0;
+        saved += dtype_bytes(r->l->buffers.at[b].meta.dtype) * read - more;
         int64_t depth = G->matmul ? 1 : axes_numel(r->l, G->r, G->n_r);
         int64_t times = factor ? elements : axes_numel(r->l, G->x, G->n_x) * depth;
         int of = (factor ? factor_work(r, c) : c->work) - at_hand;

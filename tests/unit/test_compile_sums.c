@@ -132,6 +132,39 @@ static void test_emulated_sums(void **state) {
     }
 }
 
+/* Blocks load a tile before they know that it is theirs: in whichever order they begin. */
+static void test_emulated_scans(void **state) {
+    (void)state;
+    static const char ROWS[] = "graph(%x: f32[2, 9004]) {\n %y = cumsum(%x, 1)\n return %y\n}\n",
+                      COLUMNS[] = "graph(%x: f32[700, 24]) {\n %y = cumsum(%x, 0)\n"
+                                  " return %y\n}\n";
+    static const struct sums scans[] = {
+        {ROWS, "x=1 r=1024 warps=8 vec=4 look_back=1", positive, 16, 0},
+        {ROWS, "x=1 r=2048 warps=4 vec=2 look_back=1", positive, 16, 0},
+        {ROWS, "x=2 r=4096 warps=16 vec=4 look_back=1", positive, 16, 0},
+        {ROWS, "x=1 r=512 warps=16 vec=1 look_back=1", positive, 16, 0},
+        {ROWS, "x=1 r=64 warps=1 vec=1 look_back=1", positive, 16, 0},
+        {COLUMNS, "x=8 r=64 warps=2 vec=2 look_back=1", positive, 16, 0},
+    };
+    struct device_limits limits;
+    WS_ASSERT(device_limits_for_arch("sm_90a", &limits));
+    for (size_t i = 0; i < sizeof scans / sizeof *scans; i++) {
+        struct arena *a = arena_new();
+        struct diag d = diag_new(a);
+        struct drive *b = must_begin(a, &scans[i], &limits, &d);
+        struct emulation *s = emulation_new(a);
+        int every = 0;
+        if (!emulation_add_all(s, b, some, &every, &d) || !emulation_compile(s, &d))
+            fail_msg("%s", d.text);
+        assert_true(s->variants.n > 0);
+        for (uint32_t v = 0; v < s->variants.n; v++)
+            if (!emulation_case(s, v, true, &d)) fail_msg("%s: %s", scans[i].config, d.text);
+        emulation_free(s);
+        drive_end(b);
+        arena_free(a);
+    }
+}
+
 static void test_cpu_sums(void **state) {
     (void)state;
     struct arena *a = arena_new();
@@ -168,6 +201,7 @@ static void test_cpu_sums(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_emulated_sums),
+                                       cmocka_unit_test(test_emulated_scans),
                                        cmocka_unit_test(test_cpu_sums)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

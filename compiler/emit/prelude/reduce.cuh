@@ -1005,6 +1005,10 @@ template <typename OP, typename T> K_DEVICE void k_carry_on(k_carry<T> &carry, T
     carry.sum = sum;
 }
 
+/* Totals of neighbouring warps that a lane takes, so that a warp has those of U steps. */
+constexpr int k_lane_totals(int steps, int warps) {
+    return steps * warps <= 32 || warps == 1 ? 1 : 2 * k_lane_totals(steps, warps / 2);
+}
 /* The T1 threads of a row (as in k_reduce_row) go along it in U steps, all threads in each; v[u] is what a thread
  * brings in step u. It becomes what stands before that: the carry, the steps before, the threads before; the carry
  * becomes all of the row so far. smem holds T0*U*T1/32 values and may be used again at once. */
@@ -1034,16 +1038,49 @@ template <typename OP, int T1, int U, typename T, typename C> K_DEVICE void k_sc
 #pragma unroll
         for (int u = 0; u < U; u++) row[u * warps + warp] = total[u];
     __syncthreads();
+    enum { WARPS = T1 > 32 ? T1 / 32 : 1, EACH = k_lane_totals(U, WARPS), LANES = WARPS / EACH };
+    if constexpr (U * WARPS >= 16 && U * LANES <= 32) {
+        /* each warp scans the totals of all, a step in LANES lanes */
+        const int own = tid % 32;
+        T x[EACH];
 #pragma unroll
-    for (int u = 0; u < U; u++) {
-        T step = row[u * warps];
-#pragma unroll
-        for (int i = 1; i < warps; i++) {
-            if (i == warp) v[u] = OP::of(step, v[u]);
-            step = OP::of(step, row[u * warps + i]);
+        for (int i = 0; i < EACH; i++) {
+            x[i] = own < U * LANES ? row[own * EACH + i] : none;
+            if (i) x[i] = OP::of(x[i - 1], x[i]);
         }
-        v[u] = k_after<OP>(carry, v[u]);
-        k_carry_on<OP>(carry, step);
+        T upto = x[EACH - 1];
+#pragma unroll
+        for (int d = 1; d < LANES; d *= 2) {
+            const T before = k_shfl_up(upto, d, LANES);
+            if (own % LANES >= d) upto = OP::of(before, upto);
+        }
+        const T before = k_shfl_up(upto, 1, LANES); /* what the lane's first total stands behind */
+        const int last = (warp + EACH - 1) % EACH;  /* of the warps before this one, in its lane */
+        T mine = x[0];
+#pragma unroll
+        for (int i = 1; i < EACH; i++)
+            if (i == last) mine = x[i];
+        if (own % LANES) mine = OP::of(before, mine);
+#pragma unroll
+        for (int u = 0; u < U; u++) {
+            const T step = k_shfl(upto, u * LANES + LANES - 1, 32),
+                    all = k_shfl(mine, u * LANES + (warp ? warp - 1 : 0) / EACH, 32);
+            if (warp) v[u] = OP::of(all, v[u]);
+            v[u] = k_after<OP>(carry, v[u]);
+            k_carry_on<OP>(carry, step);
+        }
+    } else {
+#pragma unroll
+        for (int u = 0; u < U; u++) {
+            T step = row[u * warps];
+#pragma unroll
+            for (int i = 1; i < warps; i++) {
+                if (i == warp) v[u] = OP::of(step, v[u]);
+                step = OP::of(step, row[u * warps + i]);
+            }
+            v[u] = k_after<OP>(carry, v[u]);
+            k_carry_on<OP>(carry, step);
+        }
     }
     __syncthreads();
 }
@@ -1089,10 +1126,14 @@ K_DEVICE void k_scan_columns(T *v, C *carry, T none, T *smem) {
 
 /* ---- scans over blocks ------------------------------------------------------------------------- */
 
-/* Blocks take turns as they begin: whose turn came before has begun. *ticket is 0 before the first and after the last. */
-K_DEVICE unsigned k_take_turn(unsigned *ticket, unsigned blocks) {
+/* Blocks take turns as they begin: whose turn came before has begun. *ticket is 0 before the first and after the last.
+ * Thread 0 draws, and tells the others: what the block loads between the two is under way meanwhile. */
+K_DEVICE unsigned k_draw_turn(unsigned *ticket, unsigned blocks) {
+    return threadIdx.x == 0 ? atomicInc(ticket, blocks - 1) : 0;
+}
+K_DEVICE unsigned k_tell_turn(unsigned drawn) {
     __shared__ unsigned turn;
-    if (threadIdx.x == 0) turn = atomicInc(ticket, blocks - 1);
+    if (threadIdx.x == 0) turn = drawn;
     __syncthreads();
     return turn;
 }
@@ -1147,7 +1188,7 @@ enum { LOOK_BACK_BLOCK = 64 }; /* totals that a thread adds up before it folds t
 template <typename OP, int T1, int WARPS, int GROUP, int LEVELS, typename T>
 K_DEVICE T k_look_back(T total, T none, T *part, unsigned long long *words, int rows, unsigned tile, unsigned tiles,
                        T *smem) {
-    enum { W = T1 < 32 ? T1 : 32 };
+    enum { W = T1 < 32 ? T1 : 32, OTHERS = T1 > W ? T1 - W : T1 };
     const unsigned tr = threadIdx.x % T1, row = threadIdx.x / T1, group = tile / GROUP, first = group * GROUP;
     T before = none, inside = none, above[LEVELS ? LEVELS : 1];
     if (tr == 0) k_leave(words + (long long)tile * rows, part + (long long)tile * rows, total);
@@ -1161,7 +1202,8 @@ K_DEVICE T k_look_back(T total, T none, T *part, unsigned long long *words, int 
     }
 #pragma unroll
     for (int l = 0; l < LEVELS; l++) above[l] = none;
-    for (unsigned i = tr, n = 0; i < group; i += T1) {
+    /* other warps meanwhile, if there are any */
+    for (unsigned i = tr - (T1 - OTHERS), n = 0; i < group; i += OTHERS) {
         const long long at = (long long)(tiles + i) * rows;
         before = OP::of(before, k_take(words + at, part + at));
         if (LEVELS && ++n % LOOK_BACK_BLOCK == 0)
