@@ -273,7 +273,7 @@ def counted(path, rows):
             best[key] = r
     table(["kernel<", "dtype<", "µs", "% roof", "DRAM MB / least", "L2 hit %", "warps %", "issue slots %", "busiest pipe %<",
            "main stall %<", "config<"],
-          [(f"{r['workload']} {r['axes']}", r["dtype"], number(r["median_us"], ".1f"), number(r["roof_pct"], ".1f"),
+          [(f"{r['workload']} {r['axes']}", r["dtype"] if r["precision"] == "f32" else r["precision"], number(r["median_us"], ".1f"), number(r["roof_pct"], ".1f"),
             f"{float(r['dram_bytes']) / float(r['bytes']):.2f}" if r["dram_bytes"] and float(r["bytes"] or 0) else "-",
             number(r["l2_hit_pct"], ".0f"), number(r["occupancy"], ".0f", 100), number(r["issue_pct"], ".0f"),
             f"{r['pipe']} {number(r['pipe_pct'], '.0f')}", f"{r['stall']} {number(r['stall_pct'], '.0f')}",

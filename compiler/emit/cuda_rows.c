@@ -386,12 +386,16 @@ static void put_phase(struct emitter *w, uint32_t index, int *smem) {
     put_row_values(w, rest.after.at, rest.after.n);
 }
 
-/* Has a thread of a part of a row much to load before it takes any of it up? Compilers that are not
- * told how many blocks there is room for have half of the loads under way, or less, and save
- * registers that nobody else uses: Huber's loss of two f32[32768, 32768] takes an H200 1914 us so,
- * and 1884 if they are told. */
+/* Has a thread much of a row to load before it takes any of it up? Compilers that are not told how
+ * many blocks there is room for have half of the loads under way, or less, and save registers that
+ * nobody else uses: Huber's loss of two f32[32768, 32768] takes an H200 1914 us so, and 1884 if
+ * they are told; of the eight loads of a row of a matrix times a vector two were under way. */
 static bool counts_on_loads(const struct emitter *w) {
-    return w->y->split > 1 && !w->y->rows_inner && !w->y->hits;
+    enum { MUCH = 32 }; /* registers: of less there are blocks enough besides */
+    const struct layout *y = w->y;
+    bool loops = w->k->kind == KERNEL_REDUCE && !y->one_read && !y->kept;
+    if (y->rows_inner || y->hits) return false;
+    return y->split > 1 || (loops && layout_load_words(w->k, y) >= MUCH);
 }
 
 struct ws_launch *open_kernel(struct emitter *w, const char *name, int threads) {

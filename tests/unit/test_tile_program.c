@@ -183,6 +183,14 @@ static void test_print_tf32(void **state) {
                                 "b = image of v1, tf32[1 z, 40 n, 200 k], lines 224 apart\n"
                                 "A = tf32[2][64 m, 32 k], lines of 128 bytes\n"
                                 "B = tf32[2][64 n, 32 k], lines of 128 bytes\n"));
+    /* beside so large a result that an image of the right factor takes no time, packed, too */
+    static const char large[] = "graph(%a: f32[1048576, 256], %b: f32[256, 768]) products tf32 {\n"
+                                " %z = mm(%a, %b)\n return %z\n}\n";
+    b = buf_new(a);
+    t = program_of(a, large, "mma=1 m=64 n=64 k=32 stages=2 warps=8");
+    tile_print(&b, t);
+    assert_non_null(strstr(b.p, "a = v0, tf32[1 z, 1048576 m, 256 k], lines 256 apart\n"
+                                "b = image of v1, tf32[1 z, 768 n, 256 k], lines 256 apart\n"));
     arena_free(a);
 }
 
