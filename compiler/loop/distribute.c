@@ -11,7 +11,9 @@
  *
  * What stands on nothing carried goes before the loop, what only stands on it, behind. The latter
  * reads what steps left; where that was in no memory of all steps it has some now, unless it is
- * made anew of what was there before.
+ * made anew of what was there before. What is added up from step to step, for nobody but itself
+ * and who reads the last of it, is a sum along the steps behind the loop, as a parameter's gradient
+ * is.
  *
  * Part of the pass of recurrence.c, with what that needs: windows are of all steps, as they were
  * lowered, or carried. Adds buffers and nests. */
@@ -27,11 +29,13 @@ struct parts {
     enum place *place; /* by nest of the loop */
     bool *carried;     /* by nest of the loop: stands on what is carried */
     bool *needed;      /* by nest of the loop: what is carried stands on it */
+    bool *adds;        /* by nest of the loop: it adds up, for the last step alone */
+    bool *cheap;       /* by nest of the loop: of what was there before it, by operators alone */
     uint32_t *writer;  /* by buffer: the nest; NONE */
     buffer_id *kept;   /* by buffer: the memory of all steps that it has got; NONE */
-    uint32_t *anew;    /* by nest: which of `made` is it, made anew behind the loop; NONE */
-    VEC(struct nest) copies; /* the last of the loop: to memory of all steps */
-    VEC(struct nest) made;   /* behind it, with their step as the outermost axis */
+    buffer_id *anew;   /* by nest that stays: what is made before the loop of it, too; NONE */
+    VEC(struct nest) copies;         /* the last of the loop: to memory of all steps */
+    VEC(struct nest) before, behind; /* with their step as the outermost axis */
 };
 
 static bool is_of(const struct parts *x, uint32_t k) {
@@ -66,7 +70,44 @@ static void find_carried(struct parts *x) {
             x->carried[k] |= is_carried(x, n->insts.at[i].buffer);
             x->carried[k] |= maker != NONE && x->carried[maker];
         }
+        x->cheap[k] = is_of(x, k) && !x->carried[k] && !n->n_reduce && may_leave(x, k);
+        for (inst_id i = 0; i < n->insts.n && x->cheap[k]; i++) {
+            uint32_t maker = n->insts.at[i].kind == INST_LOAD
+                                 ? maker_of(x, n->insts.at[i].buffer)
+                                 : NONE;
+            x->cheap[k] &= maker == NONE || x->cheap[maker];
+        }
     }
+}
+
+/* Is nest k c + v, where c is what it was in the step before, for nothing else of the loop, and is
+ * only the last of it wanted? */
+static bool adds_up(const struct parts *x, uint32_t k) {
+    const struct loops *l = x->l;
+    const struct nest *n = &l->nests.at[k];
+    const struct buffer *out = &l->buffers.at[n->out];
+    const struct inst *last = &n->insts.at[n->insts.n - 1];
+    int own = 0;
+    if (out->kind != BUFFER_WINDOW || !out->window.ring || n->n_reduce || n->scan ||
+        l->buffers.at[out->window.of].kind != BUFFER_STACK || last->kind != INST_OP ||
+        last->op != OP_ADD || n->n_axes == WS_MAX_RANK)
+        return false;
+    for (uint32_t r = 0; r < l->nests.n; r++)
+        for (inst_id i = 0; i < l->nests.at[r].insts.n; i++) {
+            const struct inst *load = &l->nests.at[r].insts.at[i];
+            const struct loop_window *w = &l->buffers.at[load->buffer].window;
+            if (load->kind != INST_LOAD || !is_carried(x, load->buffer)) continue;
+            if (w->start == out->window.of) return false;
+            if (w->of != out->window.of) continue;
+            if (r != k || load->guarded || load->dtype != last->dtype) return false;
+            for (int d = 0; d < load->n_index; d++)
+                if (load->index[d] != n->out_index[d]) return false;
+            own += last->args[0] == i || last->args[1] == i;
+            for (inst_id j = 0; j + 1 < n->insts.n; j++)
+                for (int a = 0; a < n->insts.at[j].n_args; a++)
+                    if (n->insts.at[j].args[a] == i) return false;
+        }
+    return own == 1 && last->args[0] != last->args[1] && dtype_is_float(last->dtype);
 }
 
 static bool is_carried_on(const struct parts *x, buffer_id out) {
@@ -80,7 +121,7 @@ static void find_needed(struct parts *x) {
     for (uint32_t k = x->l->nests.n; k-- > 0;) {
         const struct nest *n = &x->l->nests.at[k];
         if (!is_of(x, k)) continue;
-        x->needed[k] |= is_carried_on(x, n->out);
+        x->needed[k] |= !x->adds[k] && is_carried_on(x, n->out);
         for (inst_id i = 0; i < n->insts.n && x->needed[k]; i++) {
             if (n->insts.at[i].kind != INST_LOAD) continue;
             uint32_t maker = maker_of(x, n->insts.at[i].buffer);
@@ -110,14 +151,14 @@ static bool find_behind(struct parts *x) {
     for (uint32_t k = 0; k < x->l->nests.n; k++) {
         const struct nest *n = &x->l->nests.at[k];
         if (!is_of(x, k) || !x->carried[k] || x->needed[k]) continue;
-        bool behind = n->n_reduce > 0;
+        bool behind = n->n_reduce > 0 || x->adds[k];
         for (inst_id i = 0; i < n->insts.n; i++) {
             if (n->insts.at[i].kind != INST_LOAD) continue;
             uint32_t maker = maker_of(x, n->insts.at[i].buffer);
             behind |= maker != NONE && x->place[maker] == BEHIND;
         }
         if (!behind) continue;
-        if (!may_leave(x, k)) return false;
+        if (!x->adds[k] && !may_leave(x, k)) return false;
         x->place[k] = BEHIND;
         left = true;
     }
@@ -130,7 +171,8 @@ static bool find_behind(struct parts *x) {
     return left;
 }
 
-/* What stands on nothing carried, and is read by nothing that stays. */
+/* What stands on nothing carried, and is read by nothing that stays; nor reads what stays, unless
+ * that can be made anew. */
 static bool find_before(struct parts *x) {
     bool any = false;
     for (uint32_t k = 0; k < x->l->nests.n; k++)
@@ -142,7 +184,7 @@ static bool find_before(struct parts *x) {
             for (inst_id i = 0; i < n->insts.n && is_of(x, k); i++) {
                 if (n->insts.at[i].kind != INST_LOAD) continue;
                 uint32_t maker = maker_of(x, n->insts.at[i].buffer);
-                if (maker == NONE) continue;
+                if (maker == NONE || (x->place[k] == BEFORE && x->cheap[maker])) continue;
                 uint32_t stays = x->place[k] == STAYS ? maker : k,
                          other = x->place[k] == STAYS ? k : maker;
                 if (x->place[other] != STAYS || x->place[stays] != BEFORE) continue;
@@ -196,12 +238,8 @@ static buffer_id keep(struct parts *x, buffer_id b) {
     return x->kept[b];
 }
 
+/* What nest k of the loop makes of what was there before, before it, too. */
 static buffer_id make_anew(struct parts *x, uint32_t k);
-
-/* Is it made of what was there before the loop, by operators alone? */
-static bool is_cheap(const struct parts *x, uint32_t k) {
-    return !x->carried[k] && !x->l->nests.at[k].n_reduce && may_leave(x, k);
-}
 
 /* A load of a nest that leaves, in step t. */
 static void load_whole(struct parts *x, struct inst *load, ex t) {
@@ -211,7 +249,7 @@ static void load_whole(struct parts *x, struct inst *load, ex t) {
     uint32_t maker = maker_of(x, load->buffer);
     if (b->kind != BUFFER_WINDOW && maker == NONE) return;
     ex at = t;
-    if (maker != NONE && x->place[maker] == STAYS && is_cheap(x, maker)) {
+    if (maker != NONE && x->place[maker] == STAYS && x->cheap[maker]) {
         load->buffer = make_anew(x, maker);
     } else if (is_carried(x, load->buffer) ||
                (maker != NONE && x->place[maker] == STAYS &&
@@ -233,11 +271,10 @@ static void make_whole(struct parts *x, struct nest *n) {
     add_index(n->out_index, x->l->buffers.at[n->out].meta.rank, t);
 }
 
-/* What nest k of the loop makes of what was there before, again behind it. */
 static buffer_id make_anew(struct parts *x, uint32_t k) {
     struct loops *l = x->l;
     struct nest n = l->nests.at[k];
-    if (x->anew[k] != NONE) return x->made.at[x->anew[k]].out;
+    if (x->anew[k] != NONE) return x->anew[k];
     struct inst *insts = NEW_ARRAY(l->arena, struct inst, n.insts.n);
     memcpy(insts, n.insts.at, n.insts.n * sizeof *insts);
     n.insts.at = insts, n.insts.cap = n.insts.n;
@@ -246,10 +283,9 @@ static buffer_id make_anew(struct parts *x, uint32_t k) {
     b.name = arena_printf(l->arena, "b%u", l->buffers.n);
     add_dimension(l, &b.meta, l->steps.at[x->loop]);
     vec_push(l->arena, &l->buffers, b);
-    n.out = l->buffers.n - 1;
-    n.epoch = 2 * x->loop + 2;
-    x->anew[k] = x->made.n;
-    vec_push(l->arena, &x->made, n);
+    n.out = x->anew[k] = l->buffers.n - 1;
+    n.epoch = 2 * x->loop;
+    vec_push(l->arena, &x->before, n);
     return n.out;
 }
 
@@ -272,22 +308,89 @@ static struct nest leaving(struct parts *x, uint32_t k) {
     return n;
 }
 
+/* What nest k adds up, as a sum along the steps; and what is added to that. */
+static void put_sum(struct parts *x, uint32_t k) {
+    struct loops *l = x->l;
+    struct nest n = l->nests.at[k], all = n;
+    const struct inst last = vec_last(&n.insts);
+    const struct loop_window w = l->buffers.at[n.out].window;
+    const struct meta m = l->buffers.at[n.out].meta;
+    buffer_id start = 0, sum = l->buffers.n, result = sum + 1;
+    inst_id value = 0;
+    ex t = step_axis(x);
+    for (buffer_id i = sum; i <= result; i++) {
+        struct buffer b = {.kind = BUFFER_TEMP, .meta = m};
+        b.name = arena_printf(l->arena, "b%u", i);
+        vec_push(l->arena, &l->buffers, b);
+    }
+    all.insts = (__typeof__(all.insts)){0};
+    for (int a = 0; a < 2; a++) {
+        const struct inst *of = &n.insts.at[last.args[a]];
+        bool before = of->kind == INST_LOAD && is_carried(x, of->buffer) &&
+                      l->buffers.at[of->buffer].window.of == w.of;
+        if (before)
+            start = l->buffers.at[of->buffer].window.start;
+        else
+            value = last.args[a];
+    }
+    n.epoch = all.epoch = 2 * x->loop + 2;
+    n.insts.n--;
+    for (inst_id i = 0; i < n.insts.n; i++) {
+        struct inst *of = &n.insts.at[i];
+        if (of->kind != INST_LOAD) continue;
+        if (is_carried(x, of->buffer) && l->buffers.at[of->buffer].window.of == w.of)
+            *of = (struct inst){.kind = INST_CONST, .dtype = last.dtype}; /* nobody reads it */
+        else
+            load_whole(x, of, t);
+    }
+    struct inst reduce = {.kind = INST_REDUCE, .reduction = REDUCTION_SUM, .dtype = last.dtype};
+    reduce.n_args = 1, reduce.args[0] = value;
+    vec_push(l->arena, &n.insts, reduce);
+    n.reduce[n.n_reduce++] = t;
+    n.out = sum;
+    vec_push(l->arena, &x->behind, n);
+    for (int a = 0; a < 2; a++) {
+        struct inst load = {.kind = INST_LOAD, .buffer = a ? sum : start, .dtype = last.dtype};
+        load.n_index = m.rank;
+        memcpy(load.index, n.out_index, sizeof load.index);
+        vec_push(l->arena, &all.insts, load);
+    }
+    struct inst add = {.kind = INST_OP, .op = OP_ADD, .dtype = last.dtype, .n_args = 2};
+    add.args[1] = 1;
+    vec_push(l->arena, &all.insts, add);
+    all.out = result;
+    vec_push(l->arena, &x->behind, all);
+    for (uint32_t r = 0; r < l->nests.n; r++)
+        for (inst_id i = 0; i < l->nests.at[r].insts.n; i++) {
+            struct inst *load = &l->nests.at[r].insts.at[i];
+            if (load->kind != INST_LOAD || load->buffer != w.of) continue;
+            memmove(load->index, load->index + 1, sizeof *load->index * --load->n_index);
+            load->buffer = result;
+        }
+}
+
 /* The loop's nests: those before it, those that stay, and those behind. */
 static void put(struct parts *x, uint32_t first, uint32_t behind) {
     struct loops *l = x->l;
     struct loops to = {.nests = {0}};
     for (uint32_t k = 0; k < first; k++) vec_push(l->arena, &to.nests, l->nests.at[k]);
-    for (uint32_t k = first; k < behind; k++)
-        if (x->place[k] == BEFORE) vec_push(l->arena, &to.nests, leaving(x, k));
     for (uint32_t k = first; k < behind; k++) {
-        if (x->place[k] != BEHIND) continue;
-        struct nest n = leaving(x, k); /* behind what it has made anew */
-        vec_push(l->arena, &x->made, n);
+        if (x->place[k] == STAYS) continue;
+        if (x->adds[k]) {
+            put_sum(x, k);
+            continue;
+        }
+        struct nest n = leaving(x, k); /* behind what it needs */
+        if (x->place[k] == BEFORE)
+            vec_push(l->arena, &x->before, n);
+        else
+            vec_push(l->arena, &x->behind, n);
     }
+    for (uint32_t i = 0; i < x->before.n; i++) vec_push(l->arena, &to.nests, x->before.at[i]);
     for (uint32_t k = first; k < behind; k++)
         if (x->place[k] == STAYS) vec_push(l->arena, &to.nests, l->nests.at[k]);
     for (uint32_t i = 0; i < x->copies.n; i++) vec_push(l->arena, &to.nests, x->copies.at[i]);
-    for (uint32_t i = 0; i < x->made.n; i++) vec_push(l->arena, &to.nests, x->made.at[i]);
+    for (uint32_t i = 0; i < x->behind.n; i++) vec_push(l->arena, &to.nests, x->behind.at[i]);
     for (uint32_t k = behind; k < l->nests.n; k++) vec_push(l->arena, &to.nests, l->nests.at[k]);
     l->nests.at = to.nests.at, l->nests.n = to.nests.n, l->nests.cap = to.nests.cap;
 }
@@ -298,10 +401,13 @@ bool recurrence_distribute(struct loops *l, uint32_t loop, bool behind) {
     x.place = NEW_ARRAY(l->arena, enum place, l->nests.n);
     x.carried = NEW_ARRAY(l->arena, bool, l->nests.n);
     x.needed = NEW_ARRAY(l->arena, bool, l->nests.n);
-    x.anew = NEW_ARRAY(l->arena, uint32_t, l->nests.n);
+    x.adds = NEW_ARRAY(l->arena, bool, l->nests.n);
+    x.cheap = NEW_ARRAY(l->arena, bool, l->nests.n);
+    x.anew = NEW_ARRAY(l->arena, buffer_id, l->nests.n);
     x.kept = NEW_ARRAY(l->arena, buffer_id, l->buffers.n);
     for (uint32_t k = 0; k < l->nests.n; k++) x.anew[k] = NONE;
     for (buffer_id b = 0; b < l->buffers.n; b++) x.kept[b] = NONE;
+    for (uint32_t k = 0; k < l->nests.n; k++) x.adds[k] = behind && is_of(&x, k) && adds_up(&x, k);
     find_carried(&x);
     find_needed(&x);
     if (behind && !find_behind(&x)) return false;

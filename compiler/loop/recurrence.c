@@ -296,18 +296,40 @@ static bool split_axis(struct loops *l, uint32_t k, int i, int64_t m) {
     return true;
 }
 
+/* An axis of two, outer * m + inner, as what reads a product's batches by heads has them. */
+static bool is_joined(struct exprs *p, const struct nest *n, ex index, int64_t *m) {
+    for (int i = 0; i < n->n_axes + n->n_reduce; i++) {
+        ex axis = i < n->n_axes ? n->axes[i] : n->reduce[i - n->n_axes], by, rest;
+        int64_t bound;
+        if (index == axis || !ex_uses(p, index, axis) || !ex_linear(p, index, axis, &by, &rest) ||
+            !ex_is_const(p, by, m) || ex_kind(p, rest) != EX_SYM)
+            continue;
+        if (ex_is_const(p, ex_symbol(p, rest)->bound, &bound) && bound == *m) return true;
+    }
+    return false;
+}
+
+static bool split_axis_of(struct loops *l, uint32_t k, ex axis, int64_t m) {
+    const struct nest *n = &l->nests.at[k];
+    for (int i = 0; i < n->n_axes; i++)
+        if (n->axes[i] == axis && split_axis(l, k, i, m)) return true;
+    return false;
+}
+
 static bool split_nest(struct loops *l, uint32_t k, uint32_t loop) {
     struct axes x = {.l = l, .loop = loop};
     const struct nest *n = &l->nests.at[k];
     for (inst_id j = 0; j < n->insts.n; j++) {
         const struct inst *load = &n->insts.at[j];
-        if (load->kind != INST_LOAD || !maker_of(&x, load->buffer)) continue;
-        for (int d = 0; d < load->n_index; d++) {
+        const struct nest *maker =
+            load->kind == INST_LOAD ? maker_of(&x, load->buffer) : NULL;
+        for (int d = 0; maker && d < load->n_index; d++) {
             ex axis;
             int64_t m;
-            if (!is_split(l->ex, load, d, &axis, &m)) continue;
-            for (int i = 0; i < n->n_axes; i++)
-                if (n->axes[i] == axis && split_axis(l, k, i, m)) return true;
+            if (is_split(l->ex, load, d, &axis, &m) && split_axis_of(l, k, axis, m)) return true;
+            if (maker->out == load->buffer && is_joined(l->ex, n, load->index[d], &m) &&
+                split_axis_of(l, (uint32_t)(maker - l->nests.at), maker->out_index[d], m))
+                return true;
         }
     }
     return false;
