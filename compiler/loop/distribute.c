@@ -72,9 +72,8 @@ static void find_carried(struct parts *x) {
         }
         x->cheap[k] = is_of(x, k) && !x->carried[k] && !n->n_reduce && may_leave(x, k);
         for (inst_id i = 0; i < n->insts.n && x->cheap[k]; i++) {
-            uint32_t maker = n->insts.at[i].kind == INST_LOAD
-                                 ? maker_of(x, n->insts.at[i].buffer)
-                                 : NONE;
+            uint32_t maker =
+                n->insts.at[i].kind == INST_LOAD ? maker_of(x, n->insts.at[i].buffer) : NONE;
             x->cheap[k] &= maker == NONE || x->cheap[maker];
         }
     }
@@ -251,9 +250,8 @@ static void load_whole(struct parts *x, struct inst *load, ex t) {
     ex at = t;
     if (maker != NONE && x->place[maker] == STAYS && x->cheap[maker]) {
         load->buffer = make_anew(x, maker);
-    } else if (is_carried(x, load->buffer) ||
-               (maker != NONE && x->place[maker] == STAYS &&
-                (b->kind != BUFFER_WINDOW || b->window.ring))) {
+    } else if (is_carried(x, load->buffer) || (maker != NONE && x->place[maker] == STAYS &&
+                                               (b->kind != BUFFER_WINDOW || b->window.ring))) {
         load->buffer = keep(x, load->buffer);
     } else if (b->kind == BUFFER_WINDOW) {
         at = ex_add(p, ex_const(p, b->window.first), ex_mul(p, t, ex_const(p, b->window.way)));

@@ -291,7 +291,7 @@ static void take_each(struct taking *x, struct nest *in, const struct places *at
         in->n_axes++;
     }
     buffer_id memory = recurrence_memory(l, l->buffers.at[x->sum.out].meta.dtype, own, n,
-                                  l->steps.at[x->s.loop], false, &in->out);
+                                         l->steps.at[x->s.loop], false, &in->out);
     struct inst last = *sum;
     last.args[0] = value;
     add_inst(l, in, last);

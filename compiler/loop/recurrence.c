@@ -157,8 +157,8 @@ static bool is_reduced(const struct axes *x, uint32_t class) {
     return false;
 }
 
-/* What is left for others has all of x, and of r all or nothing; sums go along all of r. The first
- * that has most says in which order axes come. */
+/* What is left for others has of r all or nothing; sums go along all of r. What has not all of x is
+ * made by all who have the same of it. The first that has most says in which order axes come. */
 static bool find_common(const struct axes *x, struct recurrence *out) {
     const struct loops *l = x->l;
     const struct nest *widest = NULL;
@@ -182,24 +182,35 @@ static bool find_common(const struct axes *x, struct recurrence *out) {
     if (!out->n_x || reduced > MOST_REDUCED) return false;
     for (uint32_t k = 0; k < l->nests.n; k++) {
         const struct nest *n = &l->nests.at[k];
-        int n_x = 0, n_r = 0;
+        int n_r = 0;
         if (!is_of(x, n)) continue;
         if (n->n_reduce && n->n_reduce != out->n_r) return false;
         for (int i = 0; i < n->n_reduce; i++)
             if (!has_class(x, out->r, out->n_r, class_of(x, n->reduce[i]))) return false;
         for (int i = 0; i < n->n_axes; i++) {
             uint32_t class = class_of(x, n->axes[i]);
-            if (has_class(x, out->x, out->n_x, class))
-                n_x++;
-            else if (has_class(x, out->r, out->n_r, class) && !n->n_reduce)
-                n_r++;
-            else
-                return false;
+            if (has_class(x, out->x, out->n_x, class)) continue;
+            if (!has_class(x, out->r, out->n_r, class) || n->n_reduce) return false;
+            n_r++;
         }
         bool left = l->buffers.at[n->out].kind == BUFFER_WINDOW;
-        if (left && (n_x != out->n_x || (n_r && n_r != out->n_r))) return false;
+        if (left && n_r && n_r != out->n_r) return false;
     }
     return true;
+}
+
+/* Sums of as many elements of others that nothing has beside these, as of a state's normalizer, go
+ * along the same lanes. */
+static void join_sums(struct axes *x) {
+    const struct nest *first = NULL;
+    for (uint32_t k = 0; k < x->l->nests.n; k++) {
+        const struct nest *n = &x->l->nests.at[k];
+        if (!is_of(x, n) || !n->n_reduce) continue;
+        if (!first) first = n;
+        for (int i = 0; i < n->n_reduce && n->n_reduce == first->n_reduce; i++)
+            if (bound_of(x->l, n->reduce[i]) == bound_of(x->l, first->reduce[i]))
+                join(x, n->reduce[i], first->reduce[i]);
+    }
 }
 
 static ex common_axis(const struct axes *x, const struct recurrence *r, ex axis) {
@@ -213,7 +224,11 @@ static ex common_axis(const struct axes *x, const struct recurrence *r, ex axis)
 bool loop_recurs(const struct loops *l, uint32_t loop, struct recurrence *out) {
     struct axes x = {.l = l, .loop = loop};
     *out = (struct recurrence){0};
-    if (!find_classes(&x) || !are_apart(&x) || !find_common(&x, out)) return false;
+    if (!find_classes(&x)) return false;
+    if (!are_apart(&x) || !find_common(&x, out)) {
+        join_sums(&x);
+        if (!are_apart(&x) || !find_common(&x, out)) return false;
+    }
     for (uint32_t k = 0; k < l->nests.n; k++) {
         struct recurrent_nest of = {.nest = k};
         if (!is_of(&x, &l->nests.at[k])) continue;
@@ -321,8 +336,7 @@ static bool split_nest(struct loops *l, uint32_t k, uint32_t loop) {
     const struct nest *n = &l->nests.at[k];
     for (inst_id j = 0; j < n->insts.n; j++) {
         const struct inst *load = &n->insts.at[j];
-        const struct nest *maker =
-            load->kind == INST_LOAD ? maker_of(&x, load->buffer) : NULL;
+        const struct nest *maker = load->kind == INST_LOAD ? maker_of(&x, load->buffer) : NULL;
         for (int d = 0; maker && d < load->n_index; d++) {
             ex axis;
             int64_t m;
