@@ -332,7 +332,8 @@ static void put_store(struct recurrent_text *x, uint32_t i) {
                      (long long)(x->r->last[i] ? 0 : step_of(buffer_of(x->w, s->buffer))));
     int vec = recurrence_store_vector(w->k, x->y, s);
     bool wide = s->mask & MASK_R;
-    open_brace(w, "if (live%s%s)", wide || x->y->lanes == 1 ? "" : " && lane == 0",
+    open_brace(w, "if (live%s%s%s)", wide || x->y->lanes == 1 ? "" : " && lane == 0",
+               s->guard ? arena_printf(w->arena, " && %s", ex_text(w, s->guard)) : "",
                x->r->last[i] ? arena_printf(w->arena, " && t == %lld", (long long)x->r->n - 1)
                              : "");
     if (!wide) {

@@ -294,6 +294,23 @@ static ex store_guard(struct builder *w, buffer_id b, const ex *index) {
     return guard;
 }
 
+static bool covers(const struct builder *w, const struct member *M, ex axis) {
+    for (int i = 0; i < M->n; i++)
+        if (ex_uses(w->k->ex, M->to[i], axis)) return true;
+    return false;
+}
+
+/* What all points of a recurrence make that have the same of some axes, the first of them stores. */
+static ex first_guard(struct builder *w, const struct member *M, ex guard) {
+    struct exprs *p = w->k->ex;
+    for (int i = 0; i < w->g->n_x && w->g->recurrent; i++) {
+        if (covers(w, M, w->g->x[i])) continue;
+        ex first = ex_compare(p, EX_EQ, w->g->x[i], ex_const(p, 0));
+        guard = guard ? ex_and(p, guard, first) : first;
+    }
+    return guard;
+}
+
 /* What a member stores; with arms, at these places of theirs. */
 static void expand_store(struct builder *w, const struct member *M, const int64_t *place) {
     const struct nest *n = &w->l->nests.at[M->nest];
@@ -309,15 +326,9 @@ static void expand_store(struct builder *w, const struct member *M, const int64_
     }
     struct store_node st = {.buffer = n->out,
                             .index = offset_of(w, n->out, index),
-                            .guard = store_guard(w, n->out, index)};
+                            .guard = first_guard(w, M, store_guard(w, n->out, index))};
     st.value = expand_load(w, n->out, w->l->buffers.at[n->out].meta.dtype, index, NO_GUARD);
     vec_push(w->k->arena, &w->k->stores, st);
-}
-
-static bool covers(const struct builder *w, const struct member *M, ex axis) {
-    for (int i = 0; i < M->n; i++)
-        if (ex_uses(w->k->ex, M->to[i], axis)) return true;
-    return false;
 }
 
 /* At all places along the arms that it covers, the innermost first to go on. A product, which may

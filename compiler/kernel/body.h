@@ -64,7 +64,8 @@ static inline bool goes_across(const struct value_node *v) { return v->over == M
 struct store_node {
     buffer_id buffer;
     ex index; /* element offset */
-    ex guard; /* MATMUL: it stores nothing where this does not hold; EX_NONE: it always does */
+    ex guard; /* MATMUL, RECURRENCE: it stores nothing where this does not hold; EX_NONE: it
+                 always does */
     value_id value;
     uint8_t mask; /* axes of the index */
 };

@@ -20,7 +20,7 @@ static bool fills_buffer(const struct kernel *k, const struct store_node *s) {
         arms++;
         guarded |= k->stores.at[i].guard != EX_NONE;
     }
-    if (guarded && k->kind != KERNEL_MATMUL) return false;
+    if (guarded && k->kind != KERNEL_MATMUL && k->kind != KERNEL_RECURRENCE) return false;
     for (int a = 0; a < AXIS_COUNT; a++)
         if (s->mask >> a & 1) points *= kernel_size(k, (enum axis)a);
     if (kernel_has_spans(k) && store_is_of_results(k, s)) points = matrix_results(k);

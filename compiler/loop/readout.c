@@ -177,8 +177,7 @@ static struct meta meta_of_axes(struct loops *l, enum dtype t, const ex *axes, i
     return m;
 }
 
-/* Of so many steps of an element each of which has these axes; and the step's window. */
-static buffer_id add_memory(struct loops *l, enum dtype t, const ex *axes, int n, int64_t steps,
+buffer_id recurrence_memory(struct loops *l, enum dtype t, const ex *axes, int n, int64_t steps,
                             bool turns, buffer_id *window) {
     struct meta m = meta_of_axes(l, t, axes, n), all = m;
     int64_t each = ex_value(l->ex, meta_numel(l->ex, &m)), unit = ALIGN / dtype_bytes(t);
@@ -291,8 +290,8 @@ static void take_each(struct taking *x, struct nest *in, const struct places *at
         in->axes[in->n_axes] = in->out_index[in->n_axes] = x->order[i];
         in->n_axes++;
     }
-    buffer_id memory = add_memory(l, l->buffers.at[x->sum.out].meta.dtype, own, n,
-                                  l->steps.at[x->s.loop], false, &in->out);
+    buffer_id memory = recurrence_memory(l, l->buffers.at[x->sum.out].meta.dtype, own, n,
+                                         l->steps.at[x->s.loop], false, &in->out);
     struct inst last = *sum;
     last.args[0] = value;
     add_inst(l, in, last);
@@ -318,7 +317,7 @@ static void take_all(struct taking *x, struct nest *in, const struct places *at,
         in->axes[i] = in->out_index[i] = x->order[i];
     }
     in->n_axes = x->n_order;
-    buffer_id memory = add_memory(l, t, own, x->n_order, TURNS, true, &in->out);
+    buffer_id memory = recurrence_memory(l, t, own, x->n_order, TURNS, true, &in->out);
     struct buffer before = l->buffers.at[in->out];
     *zeros = empty_like(&x->sum, 2 * x->s.loop,
                         add_buffer(l, (struct buffer){.kind = BUFFER_TEMP, .meta = before.meta}));

@@ -9,8 +9,7 @@
  * element, with its neighbours along what steps reduce, keeps it in registers from the first step
  * to the last. So steps have axes in common: those of all, x, and those that steps reduce, r.
  *
- * Sums over other elements that no step has to wait for, as a gradient's of what all elements read
- * is, leave the loop first, with what they are made of, if they alone are in the way.
+ * What no step has to wait for leaves the loop first (distribute.c), if that alone is in the way.
  *
  * Needs: loops that were lowered for a device whose kernels take such loops whole; nothing else
  * reads windows of any strides. Adds windows, drops nests that nobody reads any more. */
@@ -158,8 +157,8 @@ static bool is_reduced(const struct axes *x, uint32_t class) {
     return false;
 }
 
-/* What is left for others has all of x, and of r all or nothing; sums go along all of r. The first
- * that has most says in which order axes come. */
+/* What is left for others has of r all or nothing; sums go along all of r. What has not all of x is
+ * made by all who have the same of it. The first that has most says in which order axes come. */
 static bool find_common(const struct axes *x, struct recurrence *out) {
     const struct loops *l = x->l;
     const struct nest *widest = NULL;
@@ -183,24 +182,35 @@ static bool find_common(const struct axes *x, struct recurrence *out) {
     if (!out->n_x || reduced > MOST_REDUCED) return false;
     for (uint32_t k = 0; k < l->nests.n; k++) {
         const struct nest *n = &l->nests.at[k];
-        int n_x = 0, n_r = 0;
+        int n_r = 0;
         if (!is_of(x, n)) continue;
         if (n->n_reduce && n->n_reduce != out->n_r) return false;
         for (int i = 0; i < n->n_reduce; i++)
             if (!has_class(x, out->r, out->n_r, class_of(x, n->reduce[i]))) return false;
         for (int i = 0; i < n->n_axes; i++) {
             uint32_t class = class_of(x, n->axes[i]);
-            if (has_class(x, out->x, out->n_x, class))
-                n_x++;
-            else if (has_class(x, out->r, out->n_r, class) && !n->n_reduce)
-                n_r++;
-            else
-                return false;
+            if (has_class(x, out->x, out->n_x, class)) continue;
+            if (!has_class(x, out->r, out->n_r, class) || n->n_reduce) return false;
+            n_r++;
         }
         bool left = l->buffers.at[n->out].kind == BUFFER_WINDOW;
-        if (left && (n_x != out->n_x || (n_r && n_r != out->n_r))) return false;
+        if (left && n_r && n_r != out->n_r) return false;
     }
     return true;
+}
+
+/* Sums of as many elements of others that nothing has beside these, as of a state's normalizer, go
+ * along the same lanes. */
+static void join_sums(struct axes *x) {
+    const struct nest *first = NULL;
+    for (uint32_t k = 0; k < x->l->nests.n; k++) {
+        const struct nest *n = &x->l->nests.at[k];
+        if (!is_of(x, n) || !n->n_reduce) continue;
+        if (!first) first = n;
+        for (int i = 0; i < n->n_reduce && n->n_reduce == first->n_reduce; i++)
+            if (bound_of(x->l, n->reduce[i]) == bound_of(x->l, first->reduce[i]))
+                join(x, n->reduce[i], first->reduce[i]);
+    }
 }
 
 static ex common_axis(const struct axes *x, const struct recurrence *r, ex axis) {
@@ -214,7 +224,11 @@ static ex common_axis(const struct axes *x, const struct recurrence *r, ex axis)
 bool loop_recurs(const struct loops *l, uint32_t loop, struct recurrence *out) {
     struct axes x = {.l = l, .loop = loop};
     *out = (struct recurrence){0};
-    if (!find_classes(&x) || !are_apart(&x) || !find_common(&x, out)) return false;
+    if (!find_classes(&x)) return false;
+    if (!are_apart(&x) || !find_common(&x, out)) {
+        join_sums(&x);
+        if (!are_apart(&x) || !find_common(&x, out)) return false;
+    }
     for (uint32_t k = 0; k < l->nests.n; k++) {
         struct recurrent_nest of = {.nest = k};
         if (!is_of(&x, &l->nests.at[k])) continue;
@@ -297,18 +311,39 @@ static bool split_axis(struct loops *l, uint32_t k, int i, int64_t m) {
     return true;
 }
 
+/* An axis of two, outer * m + inner, as what reads a product's batches by heads has them. */
+static bool is_joined(struct exprs *p, const struct nest *n, ex index, int64_t *m) {
+    for (int i = 0; i < n->n_axes + n->n_reduce; i++) {
+        ex axis = i < n->n_axes ? n->axes[i] : n->reduce[i - n->n_axes], by, rest;
+        int64_t bound;
+        if (index == axis || !ex_uses(p, index, axis) || !ex_linear(p, index, axis, &by, &rest) ||
+            !ex_is_const(p, by, m) || ex_kind(p, rest) != EX_SYM)
+            continue;
+        if (ex_is_const(p, ex_symbol(p, rest)->bound, &bound) && bound == *m) return true;
+    }
+    return false;
+}
+
+static bool split_axis_of(struct loops *l, uint32_t k, ex axis, int64_t m) {
+    const struct nest *n = &l->nests.at[k];
+    for (int i = 0; i < n->n_axes; i++)
+        if (n->axes[i] == axis && split_axis(l, k, i, m)) return true;
+    return false;
+}
+
 static bool split_nest(struct loops *l, uint32_t k, uint32_t loop) {
     struct axes x = {.l = l, .loop = loop};
     const struct nest *n = &l->nests.at[k];
     for (inst_id j = 0; j < n->insts.n; j++) {
         const struct inst *load = &n->insts.at[j];
-        if (load->kind != INST_LOAD || !maker_of(&x, load->buffer)) continue;
-        for (int d = 0; d < load->n_index; d++) {
+        const struct nest *maker = load->kind == INST_LOAD ? maker_of(&x, load->buffer) : NULL;
+        for (int d = 0; maker && d < load->n_index; d++) {
             ex axis;
             int64_t m;
-            if (!is_split(l->ex, load, d, &axis, &m)) continue;
-            for (int i = 0; i < n->n_axes; i++)
-                if (n->axes[i] == axis && split_axis(l, k, i, m)) return true;
+            if (is_split(l->ex, load, d, &axis, &m) && split_axis_of(l, k, axis, m)) return true;
+            if (maker->out == load->buffer && is_joined(l->ex, n, load->index[d], &m) &&
+                split_axis_of(l, (uint32_t)(maker - l->nests.at), maker->out_index[d], m))
+                return true;
         }
     }
     return false;
@@ -320,15 +355,16 @@ static void split_loop(struct loops *l, uint32_t loop) {
         while (loop_of(l->nests.at[k].epoch) == loop && split_nest(l, k, loop)) continue;
 }
 
-/* All that split_loop changes. */
+/* All that split_loop and recurrence_distribute change. */
 struct saved {
     struct nest *nests;
     struct buffer *buffers;
+    uint32_t n_nests, n_buffers;
 };
 
 static struct saved save(const struct loops *l) {
     struct saved x = {NEW_ARRAY(l->arena, struct nest, l->nests.n),
-                      NEW_ARRAY(l->arena, struct buffer, l->buffers.n)};
+                      NEW_ARRAY(l->arena, struct buffer, l->buffers.n), l->nests.n, l->buffers.n};
     memcpy(x.buffers, l->buffers.at, l->buffers.n * sizeof *x.buffers);
     memcpy(x.nests, l->nests.at, l->nests.n * sizeof *x.nests);
     for (uint32_t k = 0; k < l->nests.n; k++) {
@@ -341,126 +377,10 @@ static struct saved save(const struct loops *l) {
 }
 
 static void restore(struct loops *l, struct saved x) {
+    l->nests.n = x.n_nests;
+    l->buffers.n = x.n_buffers;
     memcpy(l->nests.at, x.nests, l->nests.n * sizeof *x.nests);
     memcpy(l->buffers.at, x.buffers, l->buffers.n * sizeof *x.buffers);
-}
-
-/* ---- what no step has to wait for ------------------------------------------------------------ */
-
-/* Nests of a loop that stand on nothing carried, nor on what does: of all steps at once, before it.
- */
-struct leaving {
-    struct loops *l;
-    uint32_t loop;
-    bool *stays; /* by nest of the loop */
-    ex *step;    /* by nest that leaves: its steps as an axis */
-};
-
-static const struct nest *written_by(const struct loops *l, buffer_id b, uint32_t *k) {
-    for (*k = 0; *k < l->nests.n; ++*k)
-        if (l->nests.at[*k].out == b) return &l->nests.at[*k];
-    return NULL;
-}
-
-/* Sums that steps take along what none of them carries, and what these are made of and make: they
- * leave, if nothing that stays reads them. */
-static bool find_leaving(struct leaving *x) {
-    struct loops *l = x->l;
-    bool any = false;
-    uint32_t from;
-    for (uint32_t k = 0; k < l->nests.n; k++) {
-        struct nest *n = &l->nests.at[k];
-        if (loop_of(n->epoch) != x->loop) continue;
-        const struct buffer *out = &l->buffers.at[n->out];
-        x->stays[k] = n->scan || n->n_axes == WS_MAX_RANK || out->window.ring ||
-                      out->meta.rank == WS_MAX_RANK;
-        for (inst_id i = 0; i < n->insts.n; i++) {
-            const struct inst *load = &n->insts.at[i];
-            const struct buffer *b = &l->buffers.at[load->buffer];
-            if (load->kind != INST_LOAD) continue;
-            const struct nest *maker = written_by(l, load->buffer, &from);
-            x->stays[k] |= b->kind == BUFFER_WINDOW && b->window.carried;
-            x->stays[k] |= maker && maker->epoch == n->epoch && x->stays[from];
-        }
-    }
-    for (bool more = true; more;) { /* what stays keeps what it reads */
-        more = false;
-        for (uint32_t k = 0; k < l->nests.n; k++) {
-            const struct nest *n = &l->nests.at[k];
-            if (loop_of(n->epoch) != x->loop || !x->stays[k]) continue;
-            for (inst_id i = 0; i < n->insts.n; i++) {
-                const struct nest *maker = n->insts.at[i].kind == INST_LOAD
-                                               ? written_by(l, n->insts.at[i].buffer, &from)
-                                               : NULL;
-                if (!maker || maker->epoch != n->epoch || x->stays[from]) continue;
-                x->stays[from] = more = true;
-            }
-        }
-    }
-    for (uint32_t k = 0; k < l->nests.n; k++)
-        any |= loop_of(l->nests.at[k].epoch) == x->loop && !x->stays[k];
-    return any;
-}
-
-static void add_dimension(struct loops *l, struct meta *m, int64_t steps) {
-    memmove(&m->size[1], &m->size[0], (size_t)m->rank * sizeof(ex));
-    m->size[0] = ex_const(l->ex, steps);
-    m->rank++;
-    meta_contiguous(l->ex, m);
-}
-
-static void add_index(ex *index, int n, ex first) {
-    memmove(&index[1], &index[0], (size_t)n * sizeof(ex));
-    index[0] = first;
-}
-
-/* A nest that leaves, with its steps as the outermost axis. */
-static void make_whole(struct leaving *x, uint32_t k) {
-    struct loops *l = x->l;
-    struct exprs *p = l->ex;
-    struct nest *n = &l->nests.at[k];
-    struct buffer *out = &l->buffers.at[n->out];
-    int64_t steps = l->steps.at[x->loop];
-    ex t = ex_index(p, "t", ex_const(p, steps));
-    uint32_t from;
-    for (inst_id i = 0; i < n->insts.n; i++) {
-        struct inst *load = &n->insts.at[i];
-        if (load->kind != INST_LOAD) continue;
-        const struct buffer *b = &l->buffers.at[load->buffer];
-        const struct nest *maker = written_by(l, load->buffer, &from);
-        bool own = maker && loop_of(maker->epoch) == NO_LOOP && x->step[from];
-        if (b->kind != BUFFER_WINDOW && !own) continue;
-        ex at = t;
-        if (b->kind == BUFFER_WINDOW) {
-            at = ex_add(p, ex_const(p, b->window.first), ex_mul(p, t, ex_const(p, b->window.way)));
-            load->buffer = b->window.of;
-        }
-        add_index(load->index, load->n_index++, at);
-    }
-    add_index(n->axes, n->n_axes++, t);
-    add_index(n->out_index, l->buffers.at[n->out].meta.rank, t);
-    if (out->kind == BUFFER_WINDOW)
-        n->out = out->window.of;
-    else
-        add_dimension(l, &out->meta, steps), out->node = 0;
-    n->epoch = 2 * x->loop;
-    x->step[k] = t;
-}
-
-/* Behind the nests that come before the loop. */
-static void leave(struct leaving *x) {
-    struct loops *l = x->l;
-    uint32_t n = 0, first = 0;
-    struct nest *nests = NEW_ARRAY(l->arena, struct nest, l->nests.n);
-    for (uint32_t k = 0; k < l->nests.n; k++)
-        if (loop_of(l->nests.at[k].epoch) == x->loop && !x->stays[k]) make_whole(x, k);
-    while (first < l->nests.n && loop_of(l->nests.at[first].epoch) != x->loop && !x->step[first])
-        nests[n++] = l->nests.at[first++];
-    for (int now = 1; now >= 0; now--)
-        for (uint32_t k = first; k < l->nests.n; k++)
-            if ((x->step[k] != EX_NONE) == now) nests[n++] = l->nests.at[k];
-    l->nests.at = nests;
-    l->nests.cap = n;
 }
 
 bool recurrence_reads_too_many(const struct loops *l, const struct recurrence *r) {
@@ -477,36 +397,21 @@ bool recurrence_reads_too_many(const struct loops *l, const struct recurrence *r
     return n > MOST_READ;
 }
 
-/* Is it a recurrence, or one but for sums over others' elements, which no step has to wait for?
- * Then these leave it. Windows of it are of all steps, as they were lowered. */
+/* Is it a recurrence, or one but for what its steps need not have in them? Then that leaves it.
+ * Windows of it are of all steps, as they were lowered. */
 static bool becomes_recurrence(struct loops *l, uint32_t loop) {
-    struct leaving x = {.l = l, .loop = loop};
+    enum { AS_IT_IS, WITHOUT_BEFORE, WITHOUT_BEHIND, WAYS };
     struct recurrence r;
-    struct saved before = save(l);
-    split_loop(l, loop);
-    if (loop_recurs(l, loop, &r)) {
-        if (!recurrence_reads_too_many(l, &r)) return true;
+    for (int way = 0; way < WAYS; way++) {
+        struct saved before = save(l);
+        split_loop(l, loop);
+        bool recurs = way == AS_IT_IS || recurrence_distribute(l, loop, way == WITHOUT_BEHIND);
+        recurs = recurs && loop_recurs(l, loop, &r);
+        if (recurs && !recurrence_reads_too_many(l, &r)) return true;
         restore(l, before);
-        return false;
+        if (recurs) return false;
     }
-    x.stays = NEW_ARRAY(l->arena, bool, l->nests.n);
-    x.step = NEW_ARRAY(l->arena, ex, l->nests.n);
-    if (!find_leaving(&x)) {
-        restore(l, before);
-        return false;
-    }
-    uint32_t *epoch = NEW_ARRAY(l->arena, uint32_t, l->nests.n);
-    for (uint32_t k = 0; k < l->nests.n; k++) {
-        epoch[k] = l->nests.at[k].epoch;
-        if (loop_of(epoch[k]) == loop && !x.stays[k]) l->nests.at[k].epoch--;
-    }
-    bool recurs = loop_recurs(l, loop, &r) && !recurrence_reads_too_many(l, &r);
-    for (uint32_t k = 0; k < l->nests.n; k++) l->nests.at[k].epoch = epoch[k];
-    if (recurs)
-        leave(&x);
-    else
-        restore(l, before);
-    return recurs;
+    return false;
 }
 
 /* ---- the pass -------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* recurrence_impl.h: what recurrence.c, sink.c and readout.c share. Private to loop/. */
+/* recurrence_impl.h: what recurrence.c, distribute.c, sink.c and readout.c share. Private to loop/. */
 #ifndef WS_LOOP_RECURRENCE_IMPL_H
 #define WS_LOOP_RECURRENCE_IMPL_H
 
@@ -33,7 +33,15 @@ void recurrence_sink(struct loops *l, uint32_t loop);
 /* recurrence.c: does the loop read more than it may? */
 bool recurrence_reads_too_many(const struct loops *l, const struct recurrence *r);
 
-/* readout.c: sums behind the loop of what its steps left, and of that alone, are taken in it. */
+/* distribute.c: what no step waits for leaves the loop, to go before it, or behind it, too. False:
+ * there is nothing that could; the loop may be half changed then. */
+bool recurrence_distribute(struct loops *l, uint32_t loop, bool behind);
+
+/* readout.c: memory of so many steps of an element each of which has these axes, the last `turns`
+ * of them if that is not 0; and the step's window. */
+buffer_id recurrence_memory(struct loops *l, enum dtype t, const ex *axes, int n, int64_t steps,
+                            bool turns, buffer_id *window);
+/* Sums behind the loop of what its steps left, and of that alone, are taken in it. */
 void recurrence_readouts(struct loops *l, uint32_t loop);
 
 #endif

@@ -22,9 +22,9 @@
  *       a scan at its own X and R indices, and is no scan itself; a reduction along X is read at
  *       the group's own R indices, by what covers none of X; behind a product, at those X that it
  *       does not reduce;
- *   S4  a stored nest covers all of X and all or none of R; in a group with reductions along X it
- *       may cover R alone, behind a product those of X that nothing reduces; arms are covered or
- *       not, and by no product;
+ *   S4  a stored nest covers all of X, but in a recurrence, and all or none of R; in a group with
+ *       reductions along X it may cover R alone, behind a product those of X that nothing reduces;
+ *       arms are covered or not, and by no product;
  *   S5  temporaries that live at the same time do not overlap in the pool; what is made at load
  *       lives through all calls;
  *   S6  of a group of chained products the second one, and its twin, are members.

@@ -104,7 +104,7 @@ static const char *check_cover(const struct schedule *s) {
             if (G->n_between && n->n_reduce && !second) continue; /* where it is read */
             if (is_of_columns(s, G, M) || is_of_rows(s, G, M) || is_of_vector(s, G, M)) continue;
             int arms = G->n_x - G->n_arms;
-            for (int k = 0; k < arms; k++)
+            for (int k = 0; k < arms && !G->recurrent; k++)
                 if (!has(s, M, G->x[k]))
                     return arena_printf(s->arena, "S4: %s does not cover X", n->name);
             for (int k = arms; k < G->n_x && n->matmul && n->n_reduce; k++)

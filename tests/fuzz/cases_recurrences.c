@@ -57,7 +57,25 @@
                   "  %n: " type "[" b ", " d ", " n "] = add(%p, %b)\n  return %n\n}",             \
                   0) "\n" behind "}\n"
 
-enum { WITHOUT_GRADIENTS = 9 }; /* of these: integers and comparisons */
+/* The memory of an mLSTM, its first output, with what it is divided by. */
+#define MATRIX_MEMORY(name, output)                                                                \
+    name " = " LOOP("%c, %n, %m, %k, %v, %i, %f", "0, 1, 2, -1, -1, -1, -1",                       \
+                    "0, 0, 0, 0, 0, 0, 0", "0, 0, 0, 1, 1, 1, 1", "9",                             \
+                    "graph(%c: f32[2, 5, 7], %n: f32[2, 5], %m: f32[2], %k: f32[2, 5], "           \
+                    "%v: f32[2, 7], %i: f32[2], %f: f32[2]) {\n"                                   \
+                    "  %s = add(%f, %m)\n  %t: f32[2] = maximum(%s, %i)\n"                         \
+                    "  %d = sub(%s, %t)\n  %e = exp(%d)\n  %g = sub(%i, %t)\n  %h = exp(%g)\n"     \
+                    "  %eu = unsqueeze(%e, 1)\n  %hu = unsqueeze(%h, 1)\n"                         \
+                    "  %nd = mul(%n, %eu)\n  %nk = mul(%k, %hu)\n  %nn: f32[2, 5] = add(%nd, %nk)" \
+                    "\n  %ee = unsqueeze(%eu, 2)\n  %ku = unsqueeze(%nk, 2)\n"                     \
+                    "  %vu = unsqueeze(%v, 1)\n  %kv = mul(%ku, %vu)\n  %cd = mul(%c, %ee)\n"      \
+                    "  %cn: f32[2, 5, 7] = add(%cd, %kv)\n  %qu = unsqueeze(%k, 2)\n"              \
+                    "  %cq = mul(%cn, %qu)\n  %o = sum(%cq, [1])\n  %nq = mul(%nn, %k)\n"          \
+                    "  %z = sum(%nq, [1], True)\n  %a = abs(%z)\n  %b = add(%a, 1.0)\n"            \
+                    "  %y: f32[2, 7] = div(%o, %b)\n  return %cn, %nn, %t, %y\n}",                 \
+                    output) "\n"
+
+enum { WITHOUT_GRADIENTS = 14 }; /* of these: integers and comparisons */
 static const char *const programs[] = {
     /* all states, and the last one again */
     "graph(%h: f32[3, 7], %a: f32[9, 3, 7], %b: f32[9, 3, 7]) {\n"
@@ -93,6 +111,50 @@ static const char *const programs[] = {
                  "  %r = unsqueeze(%q, 2)\n  %o = matmul(%r, %n)\n  %p = squeeze(%o, 2)\n"
                  "  return %n, %p\n}",
                  1) "\nreturn %y\n}\n",
+    /* the same by products: k v is one of a depth of one, whose batches are one axis */
+    "graph(%s: f32[2, 3, 5, 4], %q: f32[9, 2, 3, 5], %k: f32[9, 2, 3, 5], %v: f32[9, 2, 3, 4], "
+    "%g: f32[3, 1, 1]) {\n"
+    "%y = " LOOP("%s, %q, %k, %v, %g", "0, -1, -1, -1, -1", "0, 0, 0, 0, 0", "0, 1, 1, 1, 0", "9",
+                 "graph(%s: f32[2, 3, 5, 4], %q: f32[2, 3, 5], %k: f32[2, 3, 5], "
+                 "%v: f32[2, 3, 4], %g: f32[3, 1, 1]) {\n"
+                 "  %a = unsqueeze(%k, 3)\n  %b = unsqueeze(%v, 2)\n  %kv = matmul(%a, %b)\n"
+                 "  %d = mul(%s, %g)\n  %n: f32[2, 3, 5, 4] = add(%d, %kv)\n"
+                 "  %r = unsqueeze(%q, 2)\n  %o = matmul(%r, %n)\n  %p = squeeze(%o, 2)\n"
+                 "  return %n, %p\n}",
+                 1) "\nreturn %y\n}\n",
+    /* the delta rule: what a step takes from its state is a sum of that */
+    "graph(%s: f32[3, 6, 4], %q: f32[9, 3, 6], %k: f32[9, 3, 6], %v: f32[9, 3, 4], "
+    "%b: f32[9, 3, 1]) {\n"
+    "%y = " LOOP("%s, %q, %k, %v, %b", "0, -1, -1, -1, -1", "0, 0, 0, 0, 0", "0, 1, 1, 1, 1", "9",
+                 "graph(%s: f32[3, 6, 4], %q: f32[3, 6], %k: f32[3, 6], %v: f32[3, 4], "
+                 "%b: f32[3, 1]) {\n"
+                 "  %kk = unsqueeze(%k, 2)\n  %sk = mul(%s, %kk)\n  %old = sum(%sk, [1])\n"
+                 "  %d = sub(%v, %old)\n  %db = mul(%d, %b)\n  %dd = unsqueeze(%db, 1)\n"
+                 "  %u = mul(%kk, %dd)\n  %n: f32[3, 6, 4] = add(%s, %u)\n"
+                 "  %qq = unsqueeze(%q, 2)\n  %qn = mul(%qq, %n)\n  %o = sum(%qn, [1])\n"
+                 "  return %n, %o\n}",
+                 1) "\nreturn %y\n}\n",
+/* what is read is the state before the step, and a parameter of all steps, in bf16, too */
+#define BONUS(t)                                                                                   \
+    "graph(%s: " t "[2, 5, 7], %r: " t "[9, 2, 5], %k: " t "[9, 2, 5], %v: " t "[9, 2, 7], %w: " t \
+    "[9, 2, 5], %u: " t "[5]) {\n"                                                                 \
+    "%y = " LOOP("%s, %r, %k, %v, %w, %u", "0, -1, -1, -1, -1, -1", "0, 0, 0, 0, 0, 0",            \
+                 "0, 1, 1, 1, 1, 0", "9",                                                          \
+                 "graph(%s: " t "[2, 5, 7], %r: " t "[2, 5], %k: " t "[2, 5], %v: " t              \
+                 "[2, 7], %w: " t "[2, 5], %u: " t "[5]) {\n"                                      \
+                 "  %kk = unsqueeze(%k, 2)\n  %vv = unsqueeze(%v, 1)\n  %kv = mul(%kk, %vv)\n"     \
+                 "  %uu = unsqueeze(%u, 1)\n  %b = mul(%uu, %kv)\n  %sb = add(%s, %b)\n"           \
+                 "  %rr = unsqueeze(%r, 2)\n  %m = mul(%sb, %rr)\n  %o = sum(%m, [1])\n"           \
+                 "  %ww = unsqueeze(%w, 2)\n  %d = mul(%s, %ww)\n"                                 \
+                 "  %n: " t "[2, 5, 7] = add(%d, %kv)\n  return %n, %o\n}",                        \
+                 1) "\nreturn %y\n}\n"
+    BONUS("f32"),
+    BONUS("bf16"),
+    /* a matrix, its normalizer and their scale: points make what they have in common each for
+     * itself, and the first of them stores it */
+    "graph(%c: f32[2, 5, 7], %n: f32[2, 5], %m: f32[2], %k: f32[9, 2, 5], %v: f32[9, 2, 7], "
+    "%i: f32[9, 2], %f: f32[9, 2]) {\n" MATRIX_MEMORY("%y", 3) MATRIX_MEMORY("%ns", 1)
+        MATRIX_MEMORY("%ms", 2) "return %y, %ns, %ms\n}\n",
     /* a line of delays, a counter, and what one step compares */
     "graph(%a: f32[6], %b: f32[6], %c: i64[6], %x: f32[12, 6]) {\n"
     "%y = " LOOP("%a, %b, %c, %x", "0, 1, 2, -1", "0, 0, 0, 1", "0, 0, 0, 1", "11",
@@ -147,7 +209,7 @@ void cases_recurrences(struct arena *a, case_vec *out) {
         struct graph *g = graph_parse(a, exprs_new(a), &src, &d);
         if (!g) WS_BUG("%s", d.text);
         vec_push(a, out, ((struct case_graph){.text = case_text(g), .every = 3}));
-        bool wants[16] = {true, true, true, true, true};
+        bool wants[16] = {true, true, true, true, true, true};
         struct graph *joint = i == WITHOUT_GRADIENTS ? NULL : graph_backward(g, wants, &d);
         if (!joint && i != WITHOUT_GRADIENTS) WS_BUG("%s", d.text);
         if (joint)
