@@ -7,7 +7,7 @@ from torch._tensor import cummax, cummin, logcumsumexp
 from torch._tensor import sort, argsort, topk, kthvalue, median, quantile
 from torch._tensor import div, divide, round, aminmax, fliplr, flipud, rot90, diff, trace, diag_embed, cross, kron
 from torch._tensor import tensordot, inner, matrix_power, nansum, nanmean, tensor_split, hsplit, vsplit, dsplit, ravel, adjoint
-from torch._tensor import index_copy, index_fill, index_put, scatter_reduce, masked_select, masked_scatter, msort, mode, argwhere, nonzero, diagonal
+from torch._tensor import take_along_dim, index_copy, index_fill, index_put, scatter_reduce, masked_select, masked_scatter, msort, mode, argwhere, nonzero, diagonal
 from torch._tensor import unique, unique_consecutive, repeat_interleave, inverse, det, logdet, slogdet
 from torch._tensor import erfinv, lgamma, digamma, i0, diagflat, isreal, nanquantile, index_reduce
 from torch._tensor import svd, cholesky, cholesky_solve, cholesky_inverse, pinverse, triangular_solve, qr
@@ -358,6 +358,9 @@ def arange(start=None, end=None, step=1, dtype=None, **placement):
         raise TypeError('arange() received an invalid combination of arguments: neither start nor end')
     start, end = (0, start) if end is None else (start or 0, end)
     start, end, step = _number(start), _number(end), _number(step)
+    if dtype is not None and not (dtype.is_floating_point or dtype.is_complex) and step - step // 1 != 0:
+        count = arange_(0, -_whole((start - end) // step), dtype=dtype, **placement)  # as many as there are, of integer steps
+        return count * _whole(step) + _whole(start)
     return arange_(start, end, step, dtype, **placement)
 
 
@@ -751,9 +754,10 @@ atleast_3d = _each_of(lambda x: x if x.ndim > 2 else x.unsqueeze(-1) if x.ndim =
 
 
 def normal(mean=0.0, std=1.0, size=None, generator=None, device=None, dtype=None, requires_grad=False, **placement):
+    both = [x for x in (mean, std) if isinstance(x, Tensor)]
     if size is None:
-        both = [x.shape for x in (mean, std) if isinstance(x, Tensor)]
-        size = broadcast_shapes(*both)
+        size = broadcast_shapes(*[x.shape for x in both])
+    dtype = both[0].dtype if both else dtype
     return _placed(randn_(size, dtype=dtype, generator=generator) * std + mean, device, requires_grad)
 
 

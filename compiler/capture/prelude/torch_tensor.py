@@ -363,7 +363,13 @@ def corrcoef(self):
 
 
 def ldexp(self, other):
-    return self * 2.0 ** other
+    """Of the type of both, and of the default one for two integers; powers of two in f32 at least."""
+    if self.is_complex() or other.is_complex():
+        return self * 2.0 ** other
+    own = torch.result_type(self, other)
+    own = own if own.is_floating_point else torch.get_default_dtype()
+    wide = own if own == torch.float64 else torch.float32
+    return (self * 2.0 ** other.to(wide)).to(own)
 
 
 def gcd(self, other):
@@ -955,6 +961,16 @@ def angle(self):
     return _where(x != x, x, (x < 0).to(x.dtype) * math.pi) if self.dtype != torch.bool else x * 0
 
 
+_take_along_dim = op('take_along_dim')
+
+
+def take_along_dim(self, indices, dim=None):
+    """As PyTorch, takes places that count from the end, along a dimension."""
+    if dim is not None and self.ndim:
+        indices = _where(indices < 0, indices + self.size(dim), indices)
+    return _take_along_dim(self, indices, dim)
+
+
 def index_put(self, indices, values, accumulate=False):
     indices, numbers = tuple(indices), torch.arange(self.numel()).reshape(self.shape)
     if not accumulate:
@@ -1175,7 +1191,9 @@ def msort(self):
 
 def logit(self, eps=None):
     self = self if self.is_floating_point() else self.float()
-    if eps is not None:
+    if eps is not None and eps > 0.5:  # bounds that have changed places: the lower one is looked at first
+        self = _where(self < eps, eps, _where(self > 1 - eps, 1 - eps, self))
+    elif eps is not None:
         self = self.clamp(eps, 1 - eps)
     return (self / (1 - self)).log()
 
@@ -1196,8 +1214,12 @@ def heaviside(self, values):
     return _where(self == 0, values, (self > 0).to(self.dtype))
 
 
+def _widest(x):
+    return x if not hasattr(x, 'ndim') else x.cdouble() if x.is_complex() else x.double()
+
+
 def float_power(self, exponent):
-    return self.double() ** exponent
+    return _widest(self) ** _widest(exponent)
 
 
 def logaddexp2(self, other):
@@ -1601,6 +1623,7 @@ def numpy(self, *, force=False):
 
 
 def nonzero(self, *, as_tuple=False):
+    self = self != 0 if self.is_complex() else self
     if computes():
         if not self.ndim:
             found = _nonzero(self.reshape(1), 0)
@@ -1680,13 +1703,13 @@ def cholesky(self, upper=False):
 
 
 def cholesky_solve(self, L, upper=False):
-    lower = L.mT if upper else L
-    return torch.linalg.solve(lower @ lower.mT, self)
+    lower = L.mH if upper else L
+    return torch.linalg.solve(lower @ lower.mH, self)
 
 
 def cholesky_inverse(self, upper=False):
-    lower = (self.triu().mT if upper else self.tril())
-    return torch.linalg.inv(lower @ lower.mT)
+    lower = (self.triu().mH if upper else self.tril())
+    return torch.linalg.inv(lower @ lower.mH)
 
 
 def pinverse(self, rcond=1e-15):
