@@ -2373,5 +2373,7 @@ row('torch.gradient(torch.tensor([[1.0, 4.0], [9.0, 25.0]]), spacing=[0.1], dim=
 row('torch.normal(torch.zeros(2, dtype=torch.bfloat16), 0.0)', lambda: torch.normal(torch.zeros(2, dtype=torch.bfloat16), 0.0), 'bfloat16', [2], [0.0, 0.0])
 row('torch.normal(1.0, torch.zeros(2, dtype=torch.float64))', lambda: torch.normal(1.0, torch.zeros(2, dtype=torch.float64)), 'float64', [2], [1.0, 1.0])
 row('torch._softmax_backward_data(torch.tensor([0.5, -1.0], dtype=torch.bfloat16), torch.tensor([0.25, 0.75], dtype=torch.bfloat16), 0, torch.bfloat16)', lambda: torch._softmax_backward_data(torch.tensor([0.5, -1.0], dtype=torch.bfloat16), torch.tensor([0.25, 0.75], dtype=torch.bfloat16), 0, torch.bfloat16), 'bfloat16', [2], [0.281, -0.281])
+row('torch.sinc(torch.tensor([0.0, 3.03125, -7.9375, 0.5], dtype=torch.bfloat16))', lambda: torch.sinc(torch.tensor([0.0, 3.03125, -7.9375, 0.5], dtype=torch.bfloat16)), 'bfloat16', [4], [1.0, -0.0103, -0.0078, 0.637])
+row('torch.sinc(torch.tensor([0.0, 5.01, -7.9375, 0.5], dtype=torch.float16))', lambda: torch.sinc(torch.tensor([0.0, 5.01, -7.9375, 0.5], dtype=torch.float16)), 'float16', [4], [1.0, -0.002338, -0.00782, 0.6367])
 
 hold_all()

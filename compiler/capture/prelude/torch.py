@@ -320,26 +320,14 @@ def full(size, fill_value, dtype=None, **placement):
     return full_(size, fill_value, dtype, **placement)
 
 
-def sparse_coo_tensor(indices, values, size=None, dtype=None, device=None, requires_grad=False, **options):
-    """A dense tensor: see Tensor.to_sparse()."""
-    indices, values = as_tensor(indices), as_tensor(values, dtype)
-    if size is None:
-        if not computes():
-            refuse('torch.sparse_coo_tensor without a size is not supported here')
-        size = [_whole(n) + 1 for n in indices.amax(1).tolist()]
-    return _with_elements(indices.unbind(0), values, size)
+def sparse_coo_tensor(*args, **kwargs):
+    import torch.sparse
+    return torch.sparse.sparse_coo_tensor(*args, **kwargs)
 
 
-def _with_elements(places, values, size):
-    return full([*size, *values.shape[1:]], 0, values.dtype).index_put(tuple(places), values, accumulate=True)
-
-
-def sparse_csr_tensor(crow_indices, col_indices, values, size=None, dtype=None, device=None, requires_grad=False, **options):
-    crow, columns = as_tensor(crow_indices), as_tensor(col_indices)
-    rows = searchsorted(crow, arange(columns.numel()), right=True) - 1
-    if size is None:
-        size = [crow.numel() - 1, _whole(columns.max().item()) + 1]
-    return _with_elements([rows, columns], as_tensor(values, dtype), size)
+def sparse_csr_tensor(*args, **kwargs):
+    import torch.sparse
+    return torch.sparse.sparse_csr_tensor(*args, **kwargs)
 
 
 spmm = smm = lambda input, mat2: input @ mat2

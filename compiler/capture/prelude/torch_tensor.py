@@ -1234,6 +1234,8 @@ def dist(self, other, p=2):
 
 
 def sinc(self):
+    if self.dtype in (torch.bfloat16, torch.float16):  # a rounded pi x is another angle
+        return sinc(self.float()).to(self.dtype)
     x = self * torch.pi
     return _where(self == 0, 1, x.sin() / _where(self == 0, 1, x))
 
@@ -1794,7 +1796,19 @@ def to_sparse(self, *args, **kwargs):
     return self
 
 
-to_dense = coalesce = to_sparse_csr = to_sparse_coo = to_sparse
+to_dense = to_sparse_csr = to_sparse_coo = to_sparse
+
+
+def coalesce(self):
+    import torch.sparse
+    return torch.sparse.coalesced(self)
+
+
+def _elements(self):
+    """As a sparse tensor was given them, if they are known: what PyTorch keeps before coalesce()."""
+    import torch.sparse
+    found = torch.sparse.elements(self)
+    return found[:2] if found and found[2] else (indices(self), values(self))
 
 
 def indices(self):
@@ -1806,7 +1820,12 @@ def values(self):
     return self[tuple(self.nonzero().unbind(1))]
 
 
-_indices, _values = indices, values
+def _indices(self):
+    return _elements(self)[0]
+
+
+def _values(self):
+    return _elements(self)[1]
 
 
 def crow_indices(self):
@@ -1819,7 +1838,7 @@ def col_indices(self):
 
 
 def _nnz(self):
-    return indices(self).size(1)
+    return _indices(self).size(1)
 
 
 def is_coalesced(self):
