@@ -12,7 +12,7 @@ from torch._tensor import unique, unique_consecutive, repeat_interleave, inverse
 from torch._tensor import erfinv, lgamma, digamma, i0, diagflat, isreal, nanquantile, index_reduce
 from torch._tensor import svd, cholesky, cholesky_solve, cholesky_inverse, pinverse, triangular_solve, qr
 from torch._tensor import histogram, frexp, nonzero_static, put, scatter, select_scatter, slice_scatter, diagonal_scatter, nanmedian, histc, cov, corrcoef, ldexp, mvlgamma
-from torch._tensor import logit, sgn, rad2deg, deg2rad, heaviside, float_power, logaddexp2, sinc, dist, renorm
+from torch._tensor import logit, sgn, rad2deg, deg2rad, heaviside, float_power, nextafter, logaddexp2, sinc, dist, renorm
 from torch._complex import complex, polar, view_as_complex, view_as_real, is_complex, conj, resolve_conj, conj_physical
 from torch._complex import imag, angle, resolve_neg, complex64, complex128, cfloat, cdouble
 from torch._complex import Complex as _Complex, DType as _ComplexDType, from_data as _complex_data

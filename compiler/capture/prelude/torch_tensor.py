@@ -1214,6 +1214,25 @@ def heaviside(self, values):
     return _where(self == 0, values, (self > 0).to(self.dtype))
 
 
+_DIGITS = {torch.float64: (53, -1021), torch.float32: (24, -125), torch.bfloat16: (8, -125), torch.float16: (11, -13)}
+
+
+def nextafter(self, other):
+    """A unit of the last digit on, in f64, where that is exact; half of one below a power of two, whose numbers are denser."""
+    own = torch.result_type(self, other)
+    digits, least = _DIGITS[own]
+    x, to = self.double(), other.double()
+    mantissa, exponent = frexp(x)
+    away = (to > x) == (x > 0)
+    exponent = _where((mantissa.abs() == 0.5) & ~away, exponent - 1, exponent)
+    last = torch.ones_like(x).ldexp(_where(x == 0, least, exponent.clamp(min=least)) - digits)
+    step = _where(to > x, last, -last)
+    most = torch.finfo(own).max
+    out = _where(x.isinf(), x.sign() * most, x + step)
+    out = _where(out.abs() > most, out.sign() * torch.inf, out)
+    return _where(x.isnan() | to.isnan(), torch.nan, _where(x == to, to, out)).to(own)
+
+
 def _widest(x):
     return x if not hasattr(x, 'ndim') else x.cdouble() if x.is_complex() else x.double()
 
@@ -1534,7 +1553,7 @@ def _in_place(function):
 
 div_ = divide_ = _in_place(div)
 round_, logit_, sgn_, rad2deg_, deg2rad_ = (_in_place(f) for f in (round, logit, sgn, rad2deg, deg2rad))
-heaviside_, float_power_, renorm_ = (_in_place(f) for f in (heaviside, float_power, renorm))
+heaviside_, float_power_, renorm_, nextafter_ = (_in_place(f) for f in (heaviside, float_power, renorm, nextafter))
 polygamma_ = _in_place(polygamma)
 digamma_, i0_, lgamma_ = (_in_place(f) for f in (digamma, i0, lgamma))
 sinc_, ldexp_, mvlgamma_, gcd_, lcm_ = (_in_place(f) for f in (sinc, ldexp, mvlgamma, gcd, lcm))
