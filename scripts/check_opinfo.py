@@ -22,6 +22,7 @@ import operator
 import pathlib
 import re
 import sys
+import tempfile
 import time
 import types
 
@@ -392,6 +393,56 @@ def run_cases(given, modules, cases, stem, mode, run_as, name, note):
         note(case.variant, case.sample, *one, case.text.replace("{r}", ""))
 
 
+def check_errors(given, modules, op, dtype_name, rows_done, write):
+    """What PyTorch refuses has to end in a message, too: right; what is computed all the same is free, as some checks are
+    of PyTorch's own kernels alone, and has to be looked at."""
+    torch, torch_check, torch_workload = modules
+    name = op.name + (f"/{op.variant_test_name}" if op.variant_test_name else "")
+    if op.error_inputs_func is None or (name, "error", dtype_name) in rows_done:
+        return
+    try:
+        wrong_ones = list(op.error_inputs("cpu"))
+    except Exception as error:
+        wrong_ones, said = [], f"no samples: {type(error).__name__}"
+        write(dict(zip(COLUMNS, [name, "error", dtype_name, "fwd", 0, "not compared", said, ""])))
+    folder = given.out / "files"
+    folder.mkdir(parents=True, exist_ok=True)
+    for i, wrong_one in enumerate(wrong_ones):
+        names = (f"x{k}" for k in itertools.count())
+        status, message, text = "not compared", "", ""
+        try:
+            case = Case("error", i, *calls_of(torch, op, wrong_one.sample_input, "function", names))
+            text = case.text
+            path = folder / (re.sub(r"\W", "_", f"{name}_error_{i}") + ".py")
+            path.write_text(workload(torch, [case]))
+            try:
+                evaluated(torch, case, 1)
+                message = "PyTorch: computes it"
+            except Exception as error:
+                status, message = judge_error(torch_check, torch_workload, path, dtype_name, f"{type(error).__name__}: {error}")
+            if status != "crash" and status != "free":
+                path.unlink()
+        except Unwritable as error:
+            message = f"the call cannot be written: {error}"
+        except Exception as error:
+            message = f"{type(error).__name__}: {error}"
+        write(dict(zip(COLUMNS, [name, "error", dtype_name, "fwd", i, status, message[:300], text[:200]])))
+
+
+def judge_error(torch_check, torch_workload, path, dtype, expected):
+    """(status, message) of a file that PyTorch refuses."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            torch_check.run_warpsmith(path, {}, "fwd", dtype, "cpu", pathlib.Path(folder))
+        except torch_workload.Failure as failure:
+            said = str(failure)
+            code = re.match(r"warpsmith: exit (-?\d+): ", said)
+            if not code or int(code[1]) not in (1, 2) or "internal error" in said or "no message" in said:
+                return "timeout" if not code else "crash", said
+            return "right", said[code.end() :]
+    return "free", " ".join(expected.split())
+
+
 def module_text(torch, cls, given_to_init, names):
     """The constructor's call: its tensors are written where they are needed, functions by their names."""
 
@@ -490,6 +541,7 @@ def main():
     parser.add_argument("--strided", action="store_true", help="inputs that have gaps in memory")
     parser.add_argument("--only", default="", help="a pattern: of operators")
     parser.add_argument("--modules", action="store_true", help="modules of torch.nn (ModuleInfo) in place of operators")
+    parser.add_argument("--errors", action="store_true", help="the calls that PyTorch refuses in place of those it computes")
     parser.add_argument("--shard", default="0/1", help="I/N: every Nth operator from the Ith on")
     parser.add_argument("--seconds", type=float, default=math.inf, help="begin nothing after so long")
     parser.add_argument("--table", action="store_true", help="print the table of what was run")
@@ -523,7 +575,8 @@ def main():
                 if time.monotonic() - begun > given.seconds:
                     print("check_opinfo: out of time; call again to go on")
                     break
-                check(given, (torch, torch_check, torch_workload), op, dtype, done, write)
+                one = check_errors if given.errors else check
+                one(given, (torch, torch_check, torch_workload), op, dtype, done, write)
     return print_table(given)
 
 

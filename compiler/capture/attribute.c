@@ -488,6 +488,30 @@ static void keep_buffer(struct vm *vm, struct dict *d, const char *name, struct 
     dict_puts(vm->arena, names.dict, name, py_none);
 }
 
+/* Is it what a module's parameters() or children() have? */
+static bool is_registered(struct py v) {
+    return v.kind == PY_TENSOR ? v.tensor->kind != INPUT_ARG
+                               : v.kind == PY_INSTANCE && is_torch_module(v.instance->class);
+}
+
+/* A name that has none yet, as after self.bias = None, gets its place among a module's parameters
+ * and children with the first one. One that has had one keeps its place: _ws_places has its name
+ * once that is None. */
+static void keep_place(struct vm *vm, struct dict *d, const char *name, struct py v) {
+    struct py old, names, place;
+    if (!dict_gets(d, name, &old)) return;
+    bool known = dict_gets(d, "_ws_places", &names);
+    if (v.kind == PY_NONE && is_registered(old)) {
+        if (!known) {
+            names = py_pointer(PY_DICT, dict_new(vm->arena));
+            dict_puts(vm->arena, d, "_ws_places", names);
+        }
+        dict_puts(vm->arena, names.dict, name, py_none);
+    }
+    if (old.kind == PY_NONE && is_registered(v) && !(known && dict_gets(names.dict, name, &place)))
+        dict_delete(vm->arena, d, py_str(name));
+}
+
 /* What a module has under the name of a parameter is one, or None. */
 static void need_parameter(struct vm *vm, const struct dict *d, const char *name, struct py v) {
     struct py old;
@@ -502,7 +526,10 @@ static void need_parameter(struct vm *vm, const struct dict *d, const char *name
 
 void attribute_put(struct vm *vm, struct py o, const char *name, struct py v) {
     struct dict *d = attributes_of(vm, o);
-    if (o.kind == PY_INSTANCE && is_torch_module(o.instance->class)) keep_buffer(vm, d, name, v);
+    if (o.kind == PY_INSTANCE && is_torch_module(o.instance->class)) {
+        keep_buffer(vm, d, name, v);
+        keep_place(vm, d, name, v);
+    }
     dict_puts(vm->arena, d, name, v);
 }
 

@@ -238,6 +238,12 @@ NATIVE(torch_parameter) {
     return owned(vm, v[0], INPUT_PARAMETER, !GIVEN(1) || vm_truth(vm, v[1]));
 }
 
+/* How often its memory was updated; None of what a mask has picked. */
+NATIVE(torch_updates) {
+    const struct tensor *t = v[0].tensor;
+    return t->selected ? py_none : py_int((int64_t)t->storage->version);
+}
+
 NATIVE(torch_buffer) { return owned(vm, v[0], INPUT_BUFFER, false); }
 
 NATIVE(torch_is_parameter) { return py_bool(kind_of(vm, v[0]) == INPUT_PARAMETER); }

@@ -87,6 +87,7 @@
     FILE(einops, "einops.py")                                                                      \
     FILE(einops_torch, "einops_torch.py")                                                          \
     FILE(torch_fft, "torch_fft.py")                                                                \
+    FILE(torch_sparse, "torch_sparse.py")                                                          \
     FILE(re, "re.py")                                                                              \
     FILE(torch_func, "torch_func.py")                                                              \
     FILE(torch_aten, "torch_aten.py")                                                              \
@@ -496,11 +497,7 @@ const char *prelude_text(const char *module) {
         {"later", ws_prelude_later},
         {"missing", ws_prelude_missing},
         {"torch.fft", ws_prelude_torch_fft},
-        {"torch.sparse", "from torch import mm, addmm, softmax, log_softmax, sparse_coo_tensor\n"
-                         "FloatTensor = DoubleTensor = HalfTensor = sparse_coo_tensor\n"
-                         "LongTensor = IntTensor = BoolTensor = sparse_coo_tensor\n"
-                         "def sum(input, dim=None, dtype=None):\n"
-                         "    return input.sum() if dim is None else input.sum(dim)\n"},
+        {"torch.sparse", ws_prelude_torch_sparse},
         {"torch.distributed", "from _warpsmith import refuse\n"
                               "def is_available():\n"
                               "    return False\n"

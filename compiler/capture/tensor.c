@@ -725,15 +725,31 @@ static bool any_complex(const struct py *at, uint32_t n) {
     return false;
 }
 
-/* torch.exp(z): the prelude has what operators are of complex numbers. */
-static struct py complex_op(struct vm *vm, const struct builtin *b, const struct args *a) {
+/* torch.exp(z): a module of the prelude has what operators are of such values. */
+static struct py prelude_op(struct vm *vm, const char *name, const struct builtin *b,
+                            const struct args *a) {
     struct dict *named = dict_new(vm->arena);
     for (uint32_t i = 0; i < a->n_named; i++) dict_puts(vm->arena, named, a->names[i], a->named[i]);
     struct py given[3] = {py_str(b->name), py_list(vm->arena, PY_TUPLE, a->at, a->n),
                           py_pointer(PY_DICT, named)};
-    struct py module = py_pointer(PY_MODULE, module_import(vm, "torch._complex"));
+    struct py module = py_pointer(PY_MODULE, module_import(vm, name));
     struct args all = {.at = given, .n = 3};
     return vm_call(vm, attribute_get(vm, module, "called"), &all);
+}
+
+/* Products and transposed ones of a sparse tensor may be made of its elements (torch.sparse). */
+static bool elements_op(struct vm *vm, const struct builtin *b, const struct args *a,
+                        struct py *out) {
+    static const enum op known[] = {OP_MM, OP_MATMUL, OP_T, OP_TRANSPOSE};
+    struct py kept;
+    if (!a->n || a->at[0].kind != PY_TENSOR || !a->at[0].tensor->attributes) return false;
+    if (!dict_gets(a->at[0].tensor->attributes, "_ws_elements", &kept)) return false;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (b->op == known[i]) {
+            *out = prelude_op(vm, "torch.sparse", b, a);
+            return out->kind != PY_NONE;
+        }
+    return false;
 }
 
 /* What an operator reads of lists and slices from outside is guarded: torch.cat(xs) is another one
@@ -749,7 +765,10 @@ static struct args guarded_args(struct vm *vm, const struct args *a) {
 struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *given) {
     struct args own = vm->trace ? guarded_args(vm, given) : *given;
     const struct args *a = &own;
-    if (any_complex(a->at, a->n) || any_complex(a->named, a->n_named)) return complex_op(vm, b, a);
+    if (any_complex(a->at, a->n) || any_complex(a->named, a->n_named))
+        return prelude_op(vm, "torch._complex", b, a);
+    struct py made;
+    if (elements_op(vm, b, a, &made)) return made;
     struct args typed;
     if (vm->autocast.standard) typed = default_type_args(vm, b, a), a = &typed;
     if (!vm->autocast.of[0] && !vm->autocast.of[1]) return apply(vm, b, a);

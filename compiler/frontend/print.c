@@ -97,6 +97,7 @@ static void put_float(struct buf *b, double v) {
     } while (strtod(text, NULL) != v && ++digits <= 17);
     bool small = fabs(v) < 1e16 && (v == 0 || fabs(v) >= 1e-4);
     if (small && strchr(text, 'e')) snprintf(text, sizeof text, "%.1f", v);
+    if (!small && !strchr(text, 'e')) snprintf(text, sizeof text, "%.*e", digits - 1, v);
     buf_puts(b, text);
     if (!strpbrk(text, ".e")) buf_puts(b, ".0");
 }

@@ -81,3 +81,28 @@ for divide in (torch.div, torch.true_divide, lambda a, b: a.divide(b), lambda a,
     print([[round(v, 4) for v in part.flatten().tolist()] for part in (quotient, p.grad, q.grad)])
 w = torch.tensor([1 + 2j, 3 - 4j])
 print(w.conj_physical(), w.clone().conj_physical_(), torch.multiply(w, w), torch.subtract(w, 1j), torch.rand_like(w).dtype, w.clone().normal_().shape)
+
+# -- factors take conjugates, as do the reflections that LAPACK keeps
+a = torch.view_as_complex(torch.arange(24.0).square().sin().reshape(4, 3, 2))
+h = a.mH @ a + torch.eye(3)
+four = lambda t: [f'{v:.3f}'.replace('-0.000', '0.000') for v in (torch.view_as_real(t) if t.is_complex() else t).flatten().tolist()]
+print(four(torch.linalg.cholesky(h)), four(torch.linalg.cholesky(h, upper=True)), four(torch.cholesky_inverse(torch.linalg.cholesky(h))))
+print(four(torch.cholesky_solve(a.mH, torch.linalg.cholesky(h))), four(torch.linalg.lstsq(a, a[:, :1] + 1).solution))
+q, r = torch.linalg.qr(a)
+x, tau = torch.geqrf(a)
+print(four(q), four(r), four(torch.linalg.householder_product(x, tau) - q), four(torch.ormqr(x, tau, a, transpose=True)[:3] - r))
+lu, pivots = torch.linalg.lu_factor(h)
+print(four(h.mH @ torch.linalg.lu_solve(lu, pivots, a.mH, adjoint=True) - a.mH), four(torch.linalg.lu_solve(lu, pivots, a, left=False) @ h - a))
+print(four(torch.linalg.svdvals(a)), four(torch.linalg.eigvalsh(h)), torch.linalg.matrix_rank(a).item(), four(torch.linalg.pinv(a)))
+print(four(torch.linalg.norm(a, 'nuc')), four(torch.linalg.cond(h)))
+
+# -- powers, inverse functions, and what is made like another
+z = torch.tensor([0j, 0.5 - 0.25j, -2 + 1j, 1.5 + 0j])
+print(four(z ** torch.tensor([2 + 0j, 1j, 0.5 + 0j, 0j])), four(torch.float_power(z, z + 1)), torch.float_power(z, 2).dtype, four(torch.logaddexp(z, z * 2j)))
+for f in (torch.asin, torch.acos, torch.atan, torch.asinh, torch.acosh, torch.atanh):
+    print(four(f(z)))
+for t in (torch.ones_like(z), torch.zeros_like(z, dtype=torch.float64), z.new_ones(2, dtype=torch.complex128), z.new_zeros((2,), dtype=torch.float32),
+          torch.full_like(z, 2j), z.new_full((1,), 3.0), z.to(torch.zeros(1)), torch.ones_like(torch.zeros(2), dtype=torch.complex64), z.prod(), torch.prod(z[:0])):
+    print(t.dtype, t.shape, four(t))
+w = z.clone()
+print(w.unsqueeze_(0).shape, w.t_().shape, w.squeeze_(1).shape, torch.nonzero(z).tolist(), four(a.mT.__rmatmul__(a)), four(torch.logit(torch.tensor([0.2, 0.9]), 0.6)))

@@ -99,3 +99,25 @@ class Held(nn.Module):
 print(Held(), nn.ParameterList([nn.Parameter(torch.ones(2, 2).double())]))
 print([n for n, _ in Held().named_parameters()], list(nn.ParameterDict([('b', nn.Parameter(torch.ones(1))), ('a', nn.Parameter(torch.ones(1)))]).keys()))
 print(slice(1, None), [slice(1, 2, 3)], complex(1, 2).imag, complex(2), (1 + 2j) * 2)
+
+# -- the order of parameters and children: that in which they were registered
+class Late(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.late = self.child = None
+        self.register_parameter('bias', None)
+        self.register_buffer('seen', None)
+        self.first = nn.Parameter(torch.ones(1))
+        self.cleared = nn.Parameter(torch.ones(1))
+        self.other = nn.Linear(1, 1, bias=False)
+        self.child, self.late, self.bias = nn.Linear(1, 1, bias=False), nn.Parameter(torch.ones(1)), nn.Parameter(torch.ones(1))
+        self.cleared = None
+        self.cleared = nn.Parameter(torch.zeros(1))
+m = Late()
+print([n for n, _ in m.named_parameters()], [n for n, _ in m.named_children()], list(m.state_dict()))
+m.other = None
+m.other = nn.Linear(1, 2)
+print([n for n, _ in m.named_parameters()], [n for n, _ in nn.MultiheadAttention(4, 2, add_bias_kv=True, kdim=3).named_parameters()])
+print(46236956174337096.0, 1e16, 9999999999999998.0, -1.2345678901234567e16, 1e-4, 0.00001234)
+pool = nn.FractionalMaxPool3d(2, output_size=2, _random_samples=torch.linspace(0, 0.9, 12).reshape(2, 2, 3))
+print(pool(torch.arange(250.0).remainder(7).reshape(2, 5, 5, 5)).shape)

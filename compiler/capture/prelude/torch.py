@@ -7,12 +7,12 @@ from torch._tensor import cummax, cummin, logcumsumexp
 from torch._tensor import sort, argsort, topk, kthvalue, median, quantile
 from torch._tensor import div, divide, round, aminmax, fliplr, flipud, rot90, diff, trace, diag_embed, cross, kron
 from torch._tensor import tensordot, inner, matrix_power, nansum, nanmean, tensor_split, hsplit, vsplit, dsplit, ravel, adjoint
-from torch._tensor import index_copy, index_fill, index_put, scatter_reduce, masked_select, masked_scatter, msort, mode, argwhere, nonzero, diagonal
+from torch._tensor import take_along_dim, index_copy, index_fill, index_put, scatter_reduce, masked_select, masked_scatter, msort, mode, argwhere, nonzero, diagonal
 from torch._tensor import unique, unique_consecutive, repeat_interleave, inverse, det, logdet, slogdet
 from torch._tensor import erfinv, lgamma, digamma, i0, diagflat, isreal, nanquantile, index_reduce
 from torch._tensor import svd, cholesky, cholesky_solve, cholesky_inverse, pinverse, triangular_solve, qr
 from torch._tensor import histogram, frexp, nonzero_static, put, scatter, select_scatter, slice_scatter, diagonal_scatter, nanmedian, histc, cov, corrcoef, ldexp, mvlgamma
-from torch._tensor import logit, sgn, rad2deg, deg2rad, heaviside, float_power, logaddexp2, sinc, dist, renorm
+from torch._tensor import logit, sgn, rad2deg, deg2rad, heaviside, float_power, nextafter, logaddexp2, sinc, dist, renorm
 from torch._complex import complex, polar, view_as_complex, view_as_real, is_complex, conj, resolve_conj, conj_physical
 from torch._complex import imag, angle, resolve_neg, complex64, complex128, cfloat, cdouble
 from torch._complex import Complex as _Complex, DType as _ComplexDType, from_data as _complex_data
@@ -320,26 +320,14 @@ def full(size, fill_value, dtype=None, **placement):
     return full_(size, fill_value, dtype, **placement)
 
 
-def sparse_coo_tensor(indices, values, size=None, dtype=None, device=None, requires_grad=False, **options):
-    """A dense tensor: see Tensor.to_sparse()."""
-    indices, values = as_tensor(indices), as_tensor(values, dtype)
-    if size is None:
-        if not computes():
-            refuse('torch.sparse_coo_tensor without a size is not supported here')
-        size = [_whole(n) + 1 for n in indices.amax(1).tolist()]
-    return _with_elements(indices.unbind(0), values, size)
+def sparse_coo_tensor(*args, **kwargs):
+    import torch.sparse
+    return torch.sparse.sparse_coo_tensor(*args, **kwargs)
 
 
-def _with_elements(places, values, size):
-    return full([*size, *values.shape[1:]], 0, values.dtype).index_put(tuple(places), values, accumulate=True)
-
-
-def sparse_csr_tensor(crow_indices, col_indices, values, size=None, dtype=None, device=None, requires_grad=False, **options):
-    crow, columns = as_tensor(crow_indices), as_tensor(col_indices)
-    rows = searchsorted(crow, arange(columns.numel()), right=True) - 1
-    if size is None:
-        size = [crow.numel() - 1, _whole(columns.max().item()) + 1]
-    return _with_elements([rows, columns], as_tensor(values, dtype), size)
+def sparse_csr_tensor(*args, **kwargs):
+    import torch.sparse
+    return torch.sparse.sparse_csr_tensor(*args, **kwargs)
 
 
 spmm = smm = lambda input, mat2: input @ mat2
@@ -358,6 +346,9 @@ def arange(start=None, end=None, step=1, dtype=None, **placement):
         raise TypeError('arange() received an invalid combination of arguments: neither start nor end')
     start, end = (0, start) if end is None else (start or 0, end)
     start, end, step = _number(start), _number(end), _number(step)
+    if dtype is not None and not (dtype.is_floating_point or dtype.is_complex) and step - step // 1 != 0:
+        count = arange_(0, -_whole((start - end) // step), dtype=dtype, **placement)  # as many as there are, of integer steps
+        return count * _whole(step) + _whole(start)
     return arange_(start, end, step, dtype, **placement)
 
 
@@ -751,9 +742,10 @@ atleast_3d = _each_of(lambda x: x if x.ndim > 2 else x.unsqueeze(-1) if x.ndim =
 
 
 def normal(mean=0.0, std=1.0, size=None, generator=None, device=None, dtype=None, requires_grad=False, **placement):
+    both = [x for x in (mean, std) if isinstance(x, Tensor)]
     if size is None:
-        both = [x.shape for x in (mean, std) if isinstance(x, Tensor)]
-        size = broadcast_shapes(*both)
+        size = broadcast_shapes(*[x.shape for x in both])
+    dtype = both[0].dtype if both else dtype
     return _placed(randn_(size, dtype=dtype, generator=generator) * std + mean, device, requires_grad)
 
 

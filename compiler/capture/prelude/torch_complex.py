@@ -45,8 +45,7 @@ class Complex:
     contiguous, clone, detach, cuda, cpu, sum, mean, cumsum, flip, roll, narrow, select, index_select, tril, triu = [
         _of_both(n) for n in ('contiguous', 'clone', 'detach', 'cuda', 'cpu', 'sum', 'mean', 'cumsum', 'flip', 'roll', 'narrow',
                               'select', 'index_select', 'tril', 'triu')]
-    movedim, swapaxes, t, unflatten, diagonal, zeros_like = [_of_both(n) for n in (
-        'movedim', 'swapaxes', 't', 'unflatten', 'diagonal', 'zeros_like')]
+    movedim, swapaxes, t, unflatten, diagonal = [_of_both(n) for n in ('movedim', 'swapaxes', 't', 'unflatten', 'diagonal')]
     chunk, split, unbind = [_pieces_of_both(n) for n in ('chunk', 'split', 'unbind')]
     shape, ndim, device = [property(lambda self, n=n: getattr(self.real, n)) for n in ('shape', 'ndim', 'device')]
     T, mT = [property(lambda self, n=n: self._each(lambda x: getattr(x, n))) for n in ('T', 'mT')]
@@ -71,6 +70,8 @@ class Complex:
         return self.real.numel()
 
     def to(self, *args, **kwargs):
+        if args and isinstance(args[0], (torch.Tensor, Complex)):
+            args = [args[0].dtype, *args[1:]]
         if any([isinstance(a, torch.dtype) for a in args]) or isinstance(kwargs.get('dtype'), torch.dtype):
             return self.real.to(*args, **kwargs)  # which leaves the imaginary part behind
         args = [a.part if isinstance(a, DType) else a for a in args]
@@ -191,8 +192,10 @@ class Complex:
     def all(self, *args, **kwargs):
         return self.ne(0).all(*args, **kwargs)
 
-    def norm(self, *args, **kwargs):
-        return op('norm')(self.abs(), *args, **kwargs)
+    def norm(self, p='fro', dim=None, keepdim=False, dtype=None):
+        if p == 'nuc':
+            return torch.linalg.matrix_norm(self, p, (-2, -1) if dim is None else dim, keepdim)
+        return torch.norm(self.abs(), p, dim, keepdim)
 
     def var(self, dim=None, unbiased=None, correction=None, keepdim=False):
         if isinstance(dim, bool):
@@ -204,9 +207,6 @@ class Complex:
 
     def where(self, condition, other):
         return _where(condition, self, other)
-
-    def new_zeros(self, *size, **options):
-        return self._each(lambda x: x.new_zeros(*size, **options))
 
     def is_floating_point(self):
         return False
@@ -248,11 +248,17 @@ class Complex:
         """What is called as a function, as a method, and in place. What torch.Tensor makes of other methods works here, too."""
         if name in _FUNCTIONS:
             return lambda *args, **kwargs: _FUNCTIONS[name](self, *args, **kwargs)
+        if name in _RESHAPES:
+            return lambda *args, **kwargs: self._become(getattr(self, name[:-1])(*args, **kwargs))
         if name[-1:] == '_' and name[-2:] != '__' and (name[:-1] in _FUNCTIONS or hasattr(torch.Tensor, name[:-1])):
             return lambda *args, **kwargs: self._filled(getattr(self, name[:-1])(*args, **kwargs))
         if name[:1] != '_' and hasattr(torch.Tensor, name):
             return lambda *args, **kwargs: getattr(torch.Tensor, name)(self, *args, **kwargs)
         raise AttributeError(f"'Complex' object has no attribute '{name}'")
+
+    def _become(self, value):
+        self.real, self.imag = value.real, value.imag
+        return self
 
     def _filled(self, value):
         for part, new in ((self.real, _real(value)), (self.imag, _imag(value))):
@@ -276,7 +282,12 @@ class Complex:
             for _ in range(n - 1):
                 result = result * self
             return result
-        return (self.log() * n).exp()
+        if not isinstance(self.real, torch.Tensor):
+            return (self.log() * n).exp()
+        zero = self.eq(0) & (_real(n) >= 0) & (_imag(n) == 0)  # whose logarithm is none
+        one = _real(n) == 0  # 0 ** 0
+        power = (_where(zero, 1, self).log() * n).exp()
+        return _where(zero, torch.where(one, 1.0, 0.0) if isinstance(one, torch.Tensor) else float(one), power)
 
     def __rpow__(self, base):
         return (self * (math.log(base) if isinstance(base, (int, float)) else base.log())).exp()
@@ -287,6 +298,8 @@ class Complex:
         return Complex(self.real @ other.real - self.imag @ other.imag, self.real @ other.imag + self.imag @ other.real)
 
     def __rmatmul__(self, other):
+        if isinstance(other, Complex):
+            return other @ self
         return self._each(lambda x: other @ x)
 
 
@@ -357,6 +370,9 @@ def _made(real, imag):
     """Of tensors, or of numbers."""
     tensors = isinstance(real, torch.Tensor) or isinstance(imag, torch.Tensor)
     return Complex(real, imag) if tensors else Number(real, imag)
+
+
+_RESHAPES = ('squeeze_', 'unsqueeze_', 't_', 'transpose_', 'swapaxes_', 'swapdims_', 'moveaxis_', 'as_strided_', 'resize_')
 
 
 def parameter(x, requires_grad):
@@ -452,9 +468,30 @@ def _where(condition, x, y):
 _FUNCTIONS = {'add': lambda x, y, alpha=1: x + y * alpha, 'sub': lambda x, y, alpha=1: x - y * alpha, 'mul': operator.mul,
               'div': operator.truediv, 'pow': operator.pow, 'neg': operator.neg, 'full': _full, 'where': _where,
               'matmul': operator.matmul, 'mm': operator.matmul, 'bmm': operator.matmul, 'mv': operator.matmul,
-              'true_divide': operator.truediv, 'divide': operator.truediv, 'multiply': operator.mul, 'subtract': operator.sub,
-              'rand_like': lambda x, **options: x._each(lambda part: torch.rand_like(part, **options)),
-              'randn_like': lambda x, **options: x._each(lambda part: torch.randn_like(part, **options)) * math.sqrt(0.5)}
+              'true_divide': operator.truediv, 'divide': operator.truediv, 'multiply': operator.mul, 'subtract': operator.sub}
+
+
+def _like(name):
+    """Tensors that have the shape of x, or its type, or both; a real dtype makes real ones."""
+    def function(x, *args, dtype=None, **options):
+        f = _function(name)
+        if isinstance(dtype, torch.dtype):
+            return f(_real(x), *args, dtype=dtype, **options)
+        if dtype is not None:
+            options['dtype'] = dtype.part
+        if 'full' in name:
+            size, value = ([], args[0]) if args and name == 'full_like' else (args[:1], args[-1] if len(args) > 1 else options.pop('fill_value'))
+            return Complex(f(_real(x), *size, _real(value), **options), f(_real(x), *size, _imag(value), **options))
+        real = f(_real(x), *args, **options)
+        if 'rand' not in name:
+            return Complex(real, torch.zeros_like(real))
+        return Complex(real, f(_real(x), *args, **options)) * (math.sqrt(0.5) if name == 'randn_like' else 1.0)
+    return function
+
+
+_LIKE = {name: _like(name) for name in ('zeros_like', 'ones_like', 'empty_like', 'full_like', 'rand_like', 'randn_like',
+                                        'new_zeros', 'new_ones', 'new_empty', 'new_full')}
+_FUNCTIONS.update(_LIKE)
 
 
 def _with(x):
@@ -528,8 +565,36 @@ def _over(x, dim, f):
 
 
 def _prod(x, dim=None, keepdim=False):
-    y = _over(x.reshape(-1) if dim is None else x, 0 if dim is None else dim, lambda steps: steps[-1])
-    return y.unsqueeze(dim) if keepdim else y
+    x, dim = (x.reshape(-1), 0) if dim is None else (x, dim)
+    if x.ndim and not x.size(dim):
+        return x.sum(dim, keepdim) + 1
+    y = _over(x, dim, lambda steps: steps[-1])
+    return y.unsqueeze(dim) if keepdim and x.ndim else y
+
+
+def _cumprod(x, dim):
+    return _over(x, dim, lambda steps: torch.stack(steps, dim)) if x.numel() else x
+
+
+def _in_f64(f):
+    """Where what is subtracted is nearly equal."""
+    return lambda x: f(x.cdouble()).to(x.dtype)
+
+
+def _logaddexp(x, y):
+    """Angles go on behind pi, as they are added to the larger one's."""
+    first = _real(x) >= _real(y)
+    high, low = _where(first, x, y), _where(first, y, x)
+    return high + ((low - high).exp() + 1).log()
+
+
+def _turn(x):
+    """i times x"""
+    return Complex(-x.imag, x.real)
+
+
+_asinh = lambda x: (x + (x * x + 1).sqrt()).log()
+_atanh = lambda x: ((x + 1).log() - (1 - x).log()) / 2
 
 
 def _exponentials(x, dim):
@@ -546,14 +611,14 @@ def _logsumexp(x, dim, keepdim=False):
 
 def _softmax(x, dim, dtype=None):
     if dtype is not None:
-        refuse('torch.softmax of complex numbers into another dtype is not supported')
+        return torch.softmax(x.real, dim, dtype)
     e, _ = _exponentials(x, dim)
     return e / e.sum(dim, True)
 
 
 def _log_softmax(x, dim, dtype=None):
     if dtype is not None:
-        refuse('torch.log_softmax of complex numbers into another dtype is not supported')
+        return torch.log_softmax(x.real, dim, dtype)
     return x - _logsumexp(x, dim, True)
 
 
@@ -570,17 +635,17 @@ _FUNCTIONS.update({
     'addcmul': lambda x, a, b, value=1: x + a * b * value, 'addcdiv': lambda x, a, b, value=1: x + a / b * value,
     'positive': lambda x: x, 'sign': _sgn, 'scatter': _scatter, 'var': _var, 'std': lambda *args, **kwargs: _var(*args, **kwargs).sqrt(),
     'tanhshrink': lambda x: x - x.tanh(), 'softsign': lambda x: x / (x.abs() + 1),
-    'prod': _prod, 'cumprod': lambda x, dim: _over(x, dim, lambda steps: torch.stack(steps, dim)), 'softmax': _softmax,
+    'prod': _prod, 'cumprod': _cumprod, 'softmax': _softmax, 'logaddexp': _logaddexp,
+    'asinh': _in_f64(_asinh), 'acosh': _in_f64(lambda x: (x + (x + 1).sqrt() * (x - 1).sqrt()).log()), 'atanh': _in_f64(_atanh),
+    'asin': _in_f64(lambda x: -_turn(_asinh(_turn(x)))), 'acos': _in_f64(lambda x: _turn(_asinh(_turn(x))) + math.pi / 2),
+    'atan': _in_f64(lambda x: -_turn(_atanh(_turn(x)))), 'nonzero': lambda x, **options: x.ne(0).nonzero(**options),
+    'normalize': lambda x, p=2.0, dim=1, eps=1e-12: x / x.norm(p, dim, True).clamp(min=eps),
     'logsumexp': _logsumexp, 'log_softmax': _log_softmax,
     'logical_not': lambda x: _with(x).eq(0), 'logical_and': lambda x, y: _with(x).ne(0) & _with(y).ne(0),
     'logical_or': lambda x, y: _with(x).ne(0) | _with(y).ne(0), 'logical_xor': lambda x, y: _with(x).ne(0) ^ _with(y).ne(0),
     'isnan': lambda x: x.real.isnan() | x.imag.isnan(), 'isinf': lambda x: x.real.isinf() | x.imag.isinf(),
     'isfinite': lambda x: x.real.isfinite() & x.imag.isfinite(), 'isreal': lambda x: x.imag == 0, 'bool': lambda x: x.ne(0),
     'zero_': lambda x: x._filled(0), 'fill_': lambda x, value: x._filled(value),
-    'new_ones': lambda x, *size, **options: x.new_zeros(*size, **options) + 1,
-    'new_empty': lambda x, *size, **options: x.new_zeros(*size, **options),
-    'new_full': lambda x, size, value, **options: x.new_zeros(size, **options) + value,
-    'ones_like': lambda x, **options: torch.zeros_like(x, **options) + 1, 'empty_like': lambda x, **options: torch.zeros_like(x, **options),
     'expand_as': lambda x, other: x.expand(other.shape), 'reshape_as': lambda x, other: x.reshape(other.shape),
     'view_as': lambda x, other: x.view(other.shape), 'broadcast_to': lambda x, size: x.expand(size),
     'l1_loss': lambda x, y, reduction='mean': (lambda d: d if reduction == 'none' else d.sum() if reduction == 'sum' else d.mean())((x - y).abs())})
@@ -592,6 +657,8 @@ _MADE = {'rand': _drawn(torch.rand, 1.0), 'randn': _drawn(torch.randn, math.sqrt
 def called(name, args, kwargs):
     """torch.NAME(*args, **kwargs), where one of them is a complex number, a tensor of these, or a dtype."""
     name, dtype = name.split('.')[-1], kwargs.get('dtype')
+    if name in _LIKE:
+        return _LIKE[name](*args, **kwargs)
     dtypes = [a for a in args if isinstance(a, DType)] + ([dtype] if isinstance(dtype, DType) else [])
     if dtypes:
         args = [a for a in args if not isinstance(a, DType)]
@@ -601,9 +668,12 @@ def called(name, args, kwargs):
         return Complex(real, _imag(args[0]).to(dtypes[0].part) if isinstance(args[0], Complex) else torch.zeros_like(real))
     if dtypes and name in _MADE:
         return _MADE[name](*args, **kwargs)
-    if dtypes and name in ('zeros', 'ones', 'empty', 'eye', 'arange', 'linspace', 'zeros_like', 'ones_like'):
+    if dtypes and name in ('zeros', 'ones', 'empty', 'eye', 'arange', 'linspace'):
         real = getattr(torch, name)(*[_real(a) for a in args], **kwargs)
         return Complex(real, torch.zeros_like(real))
+    if dtypes and args and isinstance(args[0], Complex):  # as x.sum(dtype=torch.complex128)
+        args = [args[0].to(dtypes[0]), *args[1:]]
+        kwargs = {k: v for k, v in kwargs.items() if k != 'dtype'}
     if name in _FUNCTIONS:
         return _FUNCTIONS[name](*args, **kwargs)
     if not args or not isinstance(args[0], Complex) or not hasattr(Complex, name):

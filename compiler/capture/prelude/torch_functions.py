@@ -140,7 +140,10 @@ def _native_batch_norm_legit(input, weight, bias, *rest):
 
 
 def _softmax_backward_data(grad_output, output, dim, input_dtype):
-    product = grad_output * output
+    import torch
+    wide = torch.promote_types(output.dtype, torch.float32)  # as one kernel computes it
+    output = output.to(wide)
+    product = grad_output.to(wide) * output
     return (product - output * product.sum(dim, keepdim=True)).to(input_dtype)
 
 

@@ -143,16 +143,17 @@ _SignAndLog = namedtuple('_SignAndLog', 'sign logabsdet')
 
 def lstsq(A, B, rcond=None, *, driver=None):
     """Of matrices of full rank; of many solutions the shortest. In f64, as products of A with itself lose half the digits."""
-    a, b = A.double(), B.double()
+    a, b = (A.cdouble(), B.cdouble()) if A.is_complex() else (A.double(), B.double())
     wide = A.shape[-2] < A.shape[-1]
-    x = a.mT @ solve(a @ a.mT, b) if wide else solve(a.mT @ a, a.mT @ b)
+    x = a.mH @ solve(a @ a.mH, b) if wide else solve(a.mH @ a, a.mH @ b)
     rank = torch.full(A.shape[:-2], min(A.shape[-2:]), dtype=torch.int64)
-    s = svdvals(A.detach()) if driver in ('gelss', 'gelsd') else A.new_zeros(0)
+    s = svdvals(A.detach()) if driver in ('gelss', 'gelsd') else A.real.new_zeros(0)
     if A.shape[-2] > A.shape[-1]:
-        left = (a @ x - b).square().sum(-2).to(A.dtype)
+        left = a @ x - b
+        left = (left.abs() if A.is_complex() else left).square().sum(-2).to(A.real.dtype)
     else:
-        left = A.new_zeros(0)
-    return _LeastSquares(x.to(A.dtype), left, A.new_zeros(0, dtype=torch.int64) if driver == 'gels' else rank, s)
+        left = A.real.new_zeros(0)
+    return _LeastSquares(x.to(A.dtype), left, torch.zeros(0, dtype=torch.int64) if driver == 'gels' else rank, s)
 
 
 _Triangular = namedtuple('triangular_solve', 'solution cloned_coefficient')
@@ -173,14 +174,14 @@ def cholesky(A, *, upper=False):
     if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
         raise RuntimeError('linalg.cholesky: A must be batches of square matrices, but they are '
                            f'{A.shape[-2]} by {A.shape[-1]} matrices')
-    n, x, columns = A.shape[-1], (A + A.mT) / 2, []
+    n, x, columns = A.shape[-1], (A + A.mH) / 2, []
     rows = torch.arange(n, device=A.device)
     for k in range(n):
         column = torch.where(rows >= k, x[..., k] / x[..., k:k + 1, k].sqrt(), 0)
-        x = x - column.unsqueeze(-1) * column.unsqueeze(-2)
+        x = x - column.unsqueeze(-1) * column.conj().unsqueeze(-2)
         columns.append(column)
     lower = torch.stack(columns, -1) if n else A.clone()
-    return lower.mT if upper else lower
+    return lower.mH if upper else lower
 
 
 def cholesky_ex(A, *, upper=False, check_errors=False):
@@ -190,6 +191,12 @@ def cholesky_ex(A, *, upper=False, check_errors=False):
 def qr(A, mode='reduced'):
     """Householder's reflections, as LAPACK's, so that signs are its, too."""
     m, n = A.shape[-2:]
+    if A.is_complex():
+        x, tau = _geqrf(A)
+        k = m if mode == 'complete' else min(m, n)
+        eye = torch.eye(m, k, dtype=A.dtype, device=A.device).expand(*A.shape[:-2], m, k)
+        q = _reflected(x, tau, eye, range(tau.shape[-1] - 1, -1, -1)) if mode != 'r' else A.new_zeros(0)
+        return _Factors(q, x[..., :k, :].triu())
     r, q = A, torch.eye(m, dtype=A.dtype, device=A.device).expand(*A.shape[:-2], m, m)
     rows = torch.arange(m, device=A.device)
     for k in range(min(m - 1, n)):
@@ -276,11 +283,11 @@ def lu(A, *, pivot=True):
 
 def lu_solve(LU, pivots, B, *, left=True, adjoint=False):
     if not left:
-        return lu_solve(LU, pivots, B.mT, adjoint=not adjoint).mT
+        return lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH
     P = _permutation(_swapped(pivots, LU.shape[-1]), LU.dtype)
     if adjoint:
-        y = solve_triangular(LU.mT, B, upper=False)
-        return P @ solve_triangular(LU.mT, y, upper=True, unitriangular=True)
+        y = solve_triangular(LU.mH, B, upper=False)
+        return P @ solve_triangular(LU.mH, y, upper=True, unitriangular=True)
     y = solve_triangular(LU, P.mT @ B, upper=False, unitriangular=True)
     return solve_triangular(LU, y, upper=True)
 
@@ -290,17 +297,20 @@ def _lu_solve(b, LU_data, LU_pivots):
 
 
 def _geqrf(A):
+    """The conjugate of each reflection is what is applied; of complex numbers a last row of one element has one, too."""
     m, n = A.shape[-2:]
     x, scales = A, []
     rows, columns = torch.arange(m, device=A.device), torch.arange(n, device=A.device)
     for k in range(min(m, n)):
         column, head = torch.where(rows >= k, x[..., k], 0), x[..., k, k].unsqueeze(-1)
         plain = (torch.where(rows > k, column, 0) == 0).all(-1, True)
-        norm = torch.where(plain, 1, (column * column).sum(-1, True)).sqrt()
-        end = torch.where(head < 0, norm, -norm)
+        plain = plain & (head.imag == 0) if A.is_complex() else plain
+        squares = column.real.square() + column.imag.square() if A.is_complex() else column * column
+        norm = torch.where(plain, 1, squares.sum(-1, True)).sqrt()
+        end = torch.where(head.real < 0, norm, -norm)
         scale = torch.where(plain, 0, (end - head) / end)
         v = torch.where(rows == k, 1, torch.where(rows > k, column / torch.where(plain, 1, head - end), 0)).unsqueeze(-1)
-        rest = x - scale.unsqueeze(-1) * v * (v.mT @ x)
+        rest = x - scale.conj().unsqueeze(-1) * v * (v.mH @ x)
         own = torch.where(rows == k, torch.where(plain, head, end), torch.where(rows > k, v.squeeze(-1), x[..., k]))
         x = torch.where(columns == k, own.unsqueeze(-1), torch.where(columns > k, rest, x))
         scales.append(scale)
@@ -312,7 +322,7 @@ def _reflected(A, tau, x, order):
     rows = torch.arange(A.shape[-2], device=A.device)
     for k in order:
         v = torch.where(rows == k, 1, torch.where(rows > k, A[..., k], 0)).unsqueeze(-1)
-        x = x - tau[..., k].unsqueeze(-1).unsqueeze(-1) * v * (v.mT @ x)
+        x = x - tau[..., k].unsqueeze(-1).unsqueeze(-1) * v * (v.mH @ x)
     return x
 
 
@@ -324,8 +334,8 @@ def householder_product(A, tau):
 def _ormqr(input, tau, other, left=True, transpose=False):
     k = tau.shape[-1]
     if not left:
-        return _ormqr(input, tau, other.mT, True, not transpose).mT
-    return _reflected(input, tau, other, range(k) if transpose else range(k - 1, -1, -1))
+        return _ormqr(input, tau, other.mH, True, not transpose).mH
+    return _reflected(input, tau.conj() if transpose else tau, other, range(k) if transpose else range(k - 1, -1, -1))
 
 
 _TERMS, _SQUARINGS = 18, 16

@@ -28,7 +28,7 @@ def sum(input, dim=None, *, keepdim=False, dtype=None, mask=None):
 
 def prod(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     out = _kept(_cast(input, dtype), mask, 1)
-    out = out if out.is_floating_point() else out.to(dtype or torch.int64)
+    out = out if out.is_floating_point() or out.is_complex() else out.to(dtype or torch.int64)
     for d in sorted([d % input.ndim for d in _dims(input, dim)], reverse=True) if input.ndim else []:
         out = out.prod(d, keepdim)
     return out
@@ -63,7 +63,7 @@ def _count(input, dim, keepdim, mask):
 def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     """Nan where nothing is kept."""
     x = _cast(input, dtype)
-    if not x.is_floating_point():
+    if not (x.is_floating_point() or x.is_complex()):
         raise ValueError(f'mean expects a floating-point dtype, got {x.dtype}')
     return sum(x, dim, keepdim=keepdim, mask=mask) / _count(x, dim, keepdim, mask)
 
@@ -83,7 +83,7 @@ def var(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype
     correction = (0 if unbiased is False else 1) if correction is None else correction
     apart = x - mean(x, dim, keepdim=True, mask=mask)
     left = _count(x, dim, keepdim, mask) - correction
-    return sum(apart * apart, dim, keepdim=keepdim, mask=mask) / left.clamp(min=0)
+    return (sum(apart * apart, dim, keepdim=keepdim, mask=mask) / left.clamp(min=0)).to(x.dtype)
 
 
 def std(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype=None, mask=None):
@@ -101,11 +101,11 @@ def normalize(input, ord, dim, *, eps=1e-12, dtype=None, mask=None):
 
 
 def cumsum(input, dim, *, dtype=None, mask=None):
-    return _kept(_cast(input, dtype), mask, 0).cumsum(dim)
+    return _kept(_cast(input, dtype), mask, 0).cumsum(dim, dtype=dtype or input.dtype)
 
 
 def cumprod(input, dim, *, dtype=None, mask=None):
-    return _kept(_cast(input, dtype), mask, 1).cumprod(dim)
+    return _kept(_cast(input, dtype), mask, 1).cumprod(dim, dtype=dtype or input.dtype)
 
 
 def softmax(input, dim, *, dtype=None, mask=None):

@@ -118,13 +118,18 @@ class Module:
             self.__dict__.setdefault('_transient', set()).add(name)
         if tensor is None:
             self.__dict__.setdefault('_ws_buffers', {})[name] = None
+            self.__dict__.setdefault('_ws_places', {})[name] = None
         parts = torch.is_complex(tensor)
         setattr(self, name, None if tensor is None else tensor._each(buffer) if parts else buffer(tensor))
 
     def register_parameter(self, name, param):
+        if param is None:
+            self.__dict__.setdefault('_ws_places', {})[name] = None
         setattr(self, name, param)
 
     def add_module(self, name, module):
+        if module is None:
+            self.__dict__.setdefault('_ws_places', {})[name] = None
         setattr(self, name, module)
     register_module = add_module
 

@@ -99,6 +99,7 @@ def _fractional_max_pool(spatial, input, kernel_size, output_size, output_ratio,
     x = input.unsqueeze(0) if single else input
     if samples is None:
         samples = torch.rand(*x.shape[:2], spatial, dtype=x.dtype, device=x.device)
+    samples = samples[:x.shape[0]]  # of one image PyTorch reads the first ones
     place = 0  # of each window's elements in the image: (N, C, windows, elements), one dimension after the other
     for d in range(spatial):
         sample = samples[..., spatial - 1 - d if spatial == 2 else d]

@@ -95,7 +95,25 @@ def eigh(A, UPLO='L'):
     return _Eigen((values + change.diagonal(0, -2, -1)).to(A.dtype), (V + V @ (_apart(values) * change)).to(A.dtype))
 
 
+def _doubled(A):
+    """[[a, -b], [b, a]] of a + ib: a real matrix whose products are those of A, with each eigenvalue and each singular value twice."""
+    return torch.cat([torch.cat([A.real, -A.imag], -1), torch.cat([A.imag, A.real], -1)], -2)
+
+
+def _halved(x):
+    m, n = x.shape[-2] // 2, x.shape[-1] // 2
+    return torch.complex(x[..., :m, :n], x[..., m:, :n])
+
+
+def _hermitian(A):
+    """Of the lower triangle."""
+    low = A.tril(-1)
+    return low + low.mH + torch.diag_embed(A.real.diagonal(0, -2, -1))
+
+
 def eigvalsh(A, UPLO='L'):
+    if A.is_complex():
+        return eigh(_doubled(_hermitian(A.mH if UPLO in ('U', 'u') else A))).eigenvalues[..., ::2]
     return eigh(A, UPLO).eigenvalues
 
 
@@ -158,6 +176,8 @@ def svd(A, full_matrices=True, *, driver=None):
 
 
 def svdvals(A, *, driver=None):
+    if A.is_complex():
+        return svd(_doubled(A), False).S[..., ::2]
     return svd(A, False).S
 
 
@@ -180,7 +200,7 @@ def _tolerance(A, most, atol, rtol):
     """What counts as 0: as PyTorch's default, the type's epsilon times the larger side, of the largest one."""
     if rtol is None:
         given = atol is not None and (isinstance(atol, torch.Tensor) or atol > 0)
-        unit = torch.finfo(A.dtype).eps * max(A.shape[-2:])
+        unit = torch.finfo(A.real.dtype).eps * max(A.shape[-2:])
         rtol = unit if not given else torch.where(atol > 0, 0.0, unit) if isinstance(atol, torch.Tensor) else 0.0
     rtol = rtol.unsqueeze(-1) if isinstance(rtol, torch.Tensor) else rtol
     atol = atol.unsqueeze(-1) if isinstance(atol, torch.Tensor) else atol
@@ -201,6 +221,9 @@ def pinv(A, rcond=None, *, atol=None, rtol=None, hermitian=False):
     rtol = rcond if rtol is None else rtol
     if A.numel() == 0:
         return A.new_zeros(*A.shape[:-2], A.shape[-1], A.shape[-2])
+    if A.is_complex():
+        rtol = torch.finfo(A.real.dtype).eps * max(A.shape[-2:]) if rtol is None and atol is None else rtol
+        return _halved(pinv(_doubled(_hermitian(A) if hermitian else A), atol=atol, rtol=rtol))
     x = A.detach()
     if hermitian:
         values, V = eigh(x)
@@ -217,6 +240,8 @@ def pinv(A, rcond=None, *, atol=None, rtol=None, hermitian=False):
 
 def matrix_sqrth(A):
     """Of X with X X = A: X changes by what makes dX X + X dX = dA, which eigenvalues that are equal do not disturb."""
+    if A.is_complex():
+        return _halved(matrix_sqrth(_doubled(_hermitian(A))))
     _checked('matrix_sqrth', A, True)
     if A.numel() == 0:
         return A.clone()
@@ -228,6 +253,9 @@ def matrix_sqrth(A):
 
 def polar(A):
     """U = W V.mT and H = V S V.mT of A = W S V.mT; what a change of A does to them, equal singular values do not disturb."""
+    if A.is_complex():
+        U, H = polar(_doubled(A))
+        return _Polar(_halved(U), _halved(H))
     _checked('polar', A, False)
     if A.numel() == 0:
         W, s, Vh = svd(A, False)

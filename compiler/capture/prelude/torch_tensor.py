@@ -363,7 +363,13 @@ def corrcoef(self):
 
 
 def ldexp(self, other):
-    return self * 2.0 ** other
+    """Of the type of both, and of the default one for two integers; powers of two in f32 at least."""
+    if self.is_complex() or other.is_complex():
+        return self * 2.0 ** other
+    own = torch.result_type(self, other)
+    own = own if own.is_floating_point else torch.get_default_dtype()
+    wide = own if own == torch.float64 else torch.float32
+    return (self * 2.0 ** other.to(wide)).to(own)
 
 
 def gcd(self, other):
@@ -955,6 +961,16 @@ def angle(self):
     return _where(x != x, x, (x < 0).to(x.dtype) * math.pi) if self.dtype != torch.bool else x * 0
 
 
+_take_along_dim = op('take_along_dim')
+
+
+def take_along_dim(self, indices, dim=None):
+    """As PyTorch, takes places that count from the end, along a dimension."""
+    if dim is not None and self.ndim:
+        indices = _where(indices < 0, indices + self.size(dim), indices)
+    return _take_along_dim(self, indices, dim)
+
+
 def index_put(self, indices, values, accumulate=False):
     indices, numbers = tuple(indices), torch.arange(self.numel()).reshape(self.shape)
     if not accumulate:
@@ -1175,7 +1191,9 @@ def msort(self):
 
 def logit(self, eps=None):
     self = self if self.is_floating_point() else self.float()
-    if eps is not None:
+    if eps is not None and eps > 0.5:  # bounds that have changed places: the lower one is looked at first
+        self = _where(self < eps, eps, _where(self > 1 - eps, 1 - eps, self))
+    elif eps is not None:
         self = self.clamp(eps, 1 - eps)
     return (self / (1 - self)).log()
 
@@ -1196,8 +1214,31 @@ def heaviside(self, values):
     return _where(self == 0, values, (self > 0).to(self.dtype))
 
 
+_DIGITS = {torch.float64: (53, -1021), torch.float32: (24, -125), torch.bfloat16: (8, -125), torch.float16: (11, -13)}
+
+
+def nextafter(self, other):
+    """A unit of the last digit on, in f64, where that is exact; half of one below a power of two, whose numbers are denser."""
+    own = torch.result_type(self, other)
+    digits, least = _DIGITS[own]
+    x, to = self.double(), other.double()
+    mantissa, exponent = frexp(x)
+    away = (to > x) == (x > 0)
+    exponent = _where((mantissa.abs() == 0.5) & ~away, exponent - 1, exponent)
+    last = torch.ones_like(x).ldexp(_where(x == 0, least, exponent.clamp(min=least)) - digits)
+    step = _where(to > x, last, -last)
+    most = torch.finfo(own).max
+    out = _where(x.isinf(), x.sign() * most, x + step)
+    out = _where(out.abs() > most, out.sign() * torch.inf, out)
+    return _where(x.isnan() | to.isnan(), torch.nan, _where(x == to, to, out)).to(own)
+
+
+def _widest(x):
+    return x if not hasattr(x, 'ndim') else x.cdouble() if x.is_complex() else x.double()
+
+
 def float_power(self, exponent):
-    return self.double() ** exponent
+    return _widest(self) ** _widest(exponent)
 
 
 def logaddexp2(self, other):
@@ -1212,6 +1253,8 @@ def dist(self, other, p=2):
 
 
 def sinc(self):
+    if self.dtype in (torch.bfloat16, torch.float16):  # a rounded pi x is another angle
+        return sinc(self.float()).to(self.dtype)
     x = self * torch.pi
     return _where(self == 0, 1, x.sin() / _where(self == 0, 1, x))
 
@@ -1510,7 +1553,7 @@ def _in_place(function):
 
 div_ = divide_ = _in_place(div)
 round_, logit_, sgn_, rad2deg_, deg2rad_ = (_in_place(f) for f in (round, logit, sgn, rad2deg, deg2rad))
-heaviside_, float_power_, renorm_ = (_in_place(f) for f in (heaviside, float_power, renorm))
+heaviside_, float_power_, renorm_, nextafter_ = (_in_place(f) for f in (heaviside, float_power, renorm, nextafter))
 polygamma_ = _in_place(polygamma)
 digamma_, i0_, lgamma_ = (_in_place(f) for f in (digamma, i0, lgamma))
 sinc_, ldexp_, mvlgamma_, gcd_, lcm_ = (_in_place(f) for f in (sinc, ldexp, mvlgamma, gcd, lcm))
@@ -1601,6 +1644,7 @@ def numpy(self, *, force=False):
 
 
 def nonzero(self, *, as_tuple=False):
+    self = self != 0 if self.is_complex() else self
     if computes():
         if not self.ndim:
             found = _nonzero(self.reshape(1), 0)
@@ -1680,13 +1724,13 @@ def cholesky(self, upper=False):
 
 
 def cholesky_solve(self, L, upper=False):
-    lower = L.mT if upper else L
-    return torch.linalg.solve(lower @ lower.mT, self)
+    lower = L.mH if upper else L
+    return torch.linalg.solve(lower @ lower.mH, self)
 
 
 def cholesky_inverse(self, upper=False):
-    lower = (self.triu().mT if upper else self.tril())
-    return torch.linalg.inv(lower @ lower.mT)
+    lower = (self.triu().mH if upper else self.tril())
+    return torch.linalg.inv(lower @ lower.mH)
 
 
 def pinverse(self, rcond=1e-15):
@@ -1771,7 +1815,19 @@ def to_sparse(self, *args, **kwargs):
     return self
 
 
-to_dense = coalesce = to_sparse_csr = to_sparse_coo = to_sparse
+to_dense = to_sparse_csr = to_sparse_coo = to_sparse
+
+
+def coalesce(self):
+    import torch.sparse
+    return torch.sparse.coalesced(self)
+
+
+def _elements(self):
+    """As a sparse tensor was given them, if they are known: what PyTorch keeps before coalesce()."""
+    import torch.sparse
+    found = torch.sparse.elements(self)
+    return found[:2] if found and found[2] else (indices(self), values(self))
 
 
 def indices(self):
@@ -1783,7 +1839,12 @@ def values(self):
     return self[tuple(self.nonzero().unbind(1))]
 
 
-_indices, _values = indices, values
+def _indices(self):
+    return _elements(self)[0]
+
+
+def _values(self):
+    return _elements(self)[1]
 
 
 def crow_indices(self):
@@ -1796,7 +1857,7 @@ def col_indices(self):
 
 
 def _nnz(self):
-    return indices(self).size(1)
+    return _indices(self).size(1)
 
 
 def is_coalesced(self):

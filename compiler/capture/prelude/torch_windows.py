@@ -75,13 +75,34 @@ def _along(x, step, dim, edge_order):
     return torch.cat([first / step, inner, last / step], dim)
 
 
+def _along_places(x, places, dim, edge_order):
+    """The same where elements stand at places that are not apart alike: the slope of the parabola through three."""
+    n = x.size(dim)
+    apart = places.diff().reshape([-1 if k == dim % x.ndim else 1 for k in range(x.ndim)])
+    at, gap = lambda i: x.narrow(dim, i % n, 1), lambda i: apart.narrow(dim, i % (n - 1), 1)
+
+    def slope(a, b, c, left, right, t):
+        """Where t is 0 at the first of three, 1 at the second, 2 at the third."""
+        both = left + right
+        ends = (-(2 * left + right) / (left * both), -right / (left * both), right / (left * both))[t]
+        middle = (both / (left * right), (right - left) / (left * right), -both / (left * right))[t]
+        return ends * a + middle * b + (-left / (right * both), left / (right * both), (2 * right + left) / (right * both))[t] * c
+    inner = slope(*[x.narrow(dim, i, n - 2) for i in (0, 1, 2)], *[apart.narrow(dim, i, n - 2) for i in (0, 1)], 1) if n > 2 else None
+    first, last = (at(1) - at(0)) / gap(0), (at(-1) - at(-2)) / gap(-1)
+    if edge_order == 2:
+        first = slope(at(0), at(1), at(2), gap(0), gap(1), 0)
+        last = slope(at(-3), at(-2), at(-1), gap(-2), gap(-1), 2)
+    return torch.cat([first, inner, last] if n > 2 else [first, last], dim)
+
+
 def gradient(input, *, spacing=1, dim=None, edge_order=1):
     dims = list(range(input.ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
     spacing = 1 if spacing is None else spacing
     steps = list(spacing) if isinstance(spacing, (list, tuple)) else [spacing] * len(dims)
-    if [s for s in steps if isinstance(s, torch.Tensor)]:
-        refuse('torch.gradient takes numbers as spacing')
-    return tuple([_along(input, step, d, edge_order) for step, d in zip(steps, dims)])
+    if len(steps) != len(dims):
+        raise RuntimeError('torch.gradient expected spacing to be unspecified, a scalar, or of the same length as dim')
+    kinds = [_along_places if hasattr(step, 'ndim') and step.ndim else _along for step in steps]
+    return tuple([kind(input, step, d, edge_order) for kind, step, d in zip(kinds, steps, dims)])
 
 
 def vander(x, N=None, increasing=False):
