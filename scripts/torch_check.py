@@ -13,6 +13,8 @@ import inspect
 import itertools
 import os
 import pathlib
+import random
+import re
 import struct
 import subprocess
 import sys
@@ -61,18 +63,39 @@ class Saved:
         self.tangents = {int(source[9:-1]): t for kind, source, _, t in loaded if kind == "tangent"}
         made = [row for row in loaded if row[0] == "output" or row[0] == "update" and not row[1].startswith("T[")]
         self.outputs = [(source, dtype, t) for _, source, dtype, t in made]
+        self.draws = False  # PyTorch's forward draws at random
         self.updates = [source for kind, source, _, _ in made if kind == "update"]
         self.wanted = [s for kind, s, _, t in loaded if kind in ("argument", "parameter") and t.is_floating_point()]
 
 
-def cells_of(model):
-    """What functions kept in modules have closed over, by name: self.mlp = lambda x: m.fc(x)."""
-    found = {}
-    for module in getattr(model, "modules", list)():
-        for function in vars(module).values():
-            code, cells = getattr(function, "__code__", None), getattr(function, "__closure__", None)
-            found.update({name: cell.cell_contents for name, cell in zip(code.co_freevars, cells)} if cells else {})
-    return found
+class Cells(dict):
+    """What functions kept in modules have closed over, by name, where one name is one thing: self.mlp = lambda x: m.fc(x)."""
+
+    def __init__(self, model):
+        super().__init__()
+        for module in getattr(model, "modules", list)():
+            for function in vars(module).values():
+                code, cells = getattr(function, "__code__", None), getattr(function, "__closure__", None)
+                for name, cell in zip(code.co_freevars, cells) if cells else ():
+                    self.setdefault(name, []).append(cell)
+
+    def __getitem__(self, name):
+        cells = super().__getitem__(name)
+        if any(cell.cell_contents is not cells[0].cell_contents for cell in cells):
+            raise Failure(1, f"C['{name}'] is a variable of several functions: not comparable")
+        return cells[0].cell_contents
+
+
+def value_of(source, scope):
+    """What a source of tensors.txt is: "L['self'].norm.weight", "L['self'].mlp.C['m'].bias" of a variable that mlp closes over."""
+    found = re.fullmatch(r"(.+)\.C\['(\w+)'\](.*)", source)
+    if not found:
+        return eval(source, scope)
+    base, name, rest = found.groups()
+    function = value_of(base, scope)
+    function = getattr(function, "__func__", function)
+    cell = function.__closure__[function.__code__.co_freevars.index(name)]
+    return eval(f"cell{rest}", {**scope, "cell": cell.cell_contents})
 
 
 def scope_of(names, model, inputs):
@@ -82,14 +105,14 @@ def scope_of(names, model, inputs):
     # Of a decorated function the wrapper is called: def wrapper(*args, **kwargs) of @torch.no_grad().
     arguments = inspect.signature(getattr(forward, "__func__", forward), follow_wrapped=False).bind(*bound, *inputs)
     arguments.apply_defaults()
-    return {"L": {**arguments.arguments, "self": model}, "G": names, "C": cells_of(model), "M": sys.modules}
+    return {"L": {**arguments.arguments, "self": model}, "G": names, "C": Cells(model), "M": sys.modules}
 
 
 def whole_of(source, scope):
     """The tensor that gradients are taken of, and which part of it the source is, if it is of complex numbers."""
     base, _, part = source.rpartition(".")
-    whole = eval(base, scope) if part in ("real", "imag") else None
-    return (whole, part) if hasattr(whole, "is_complex") and whole.is_complex() else (eval(source, scope), "")
+    whole = value_of(base, scope) if part in ("real", "imag") else None
+    return (whole, part) if hasattr(whole, "is_complex") and whole.is_complex() else (value_of(source, scope), "")
 
 
 def clones(torch, value):
@@ -98,6 +121,13 @@ def clones(torch, value):
     if isinstance(value, (list, tuple)):
         return type(value)(clones(torch, item) for item in value)
     return value
+
+
+def random_state(torch):
+    """Whatever a draw of a workload changes."""
+    others = [sys.modules[name] for name in ("numpy.random",) if name in sys.modules]
+    drawn = [repr(module.get_state()) for module in others] + [random.getstate()]
+    return [torch.get_rng_state().tolist() if hasattr(torch, "get_rng_state") else 0, *drawn]
 
 
 def torch_outputs(torch, path, axes, mode, dtype, device, saved):
@@ -110,7 +140,7 @@ def torch_outputs(torch, path, axes, mode, dtype, device, saved):
     scope = scope_of(names, model, inputs)
     with torch.no_grad():
         for source, value in saved.inputs:
-            target = eval(source, scope)
+            target = value_of(source, scope)
             if tuple(target.shape) != tuple(value.shape):
                 raise Failure(1, f"{source} is {list(target.shape)} here, {list(value.shape)} in warpsmith")
             for d in range(target.ndim):  # one element for many, after expand(): written once
@@ -123,13 +153,15 @@ def torch_outputs(torch, path, axes, mode, dtype, device, saved):
     with torch.set_grad_enabled(mode == "train"):
         given = clones(torch, inputs)  # autograd lets a forward update these in place, and not its leaves
         scope = scope_of(names, model, given)
-        updated = [(source, eval(source, scope)) for source in saved.updates]
-        kept = {source: eval(source, scope) for source, _ in saved.inputs}
+        updated = [(source, value_of(source, scope)) for source in saved.updates]
+        kept = {source: value_of(source, scope) for source, _ in saved.inputs}
         kept.update(getattr(model, "named_buffers", dict)())
         memory = {t.untyped_storage().data_ptr() for _, t in updated}
         kept = {name: t for name, t in kept.items() if t.untyped_storage().data_ptr() not in memory}
         before = {name: t.detach().clone() for name, t in kept.items()}
+        state = random_state(torch)
         outputs = tensors_of(torch, model(*given))
+        saved.draws |= random_state(torch) != state
     for name, tensor in kept.items():
         if not torch.allclose(tensor, before[name], 0, 0, equal_nan=True):
             raise Failure(1, f"PyTorch updates {name}, warpsmith does not")
@@ -256,6 +288,8 @@ def compare(torch, path, axes, mode, dtype, device):
                 best = held_by_f16(torch, exact[i][1]) if name == "f16" else exact[i][1]
                 row.update(second_opinion(torch, row, got, want, best))
         row["verdict"] = "ok" if row["max_rel_err"] <= row["tolerance"] else "WRONG"
+        if row["verdict"] == "WRONG" and saved.draws:
+            raise Failure(1, "forward draws at random, other numbers in PyTorch: not comparable")
         yield row
 
 

@@ -260,6 +260,17 @@ static bool find_in_property(struct py o, const char *name, struct py *out) {
     return false;
 }
 
+/* A module of ours is not for programs to write to: its public names, in a dict of their own. */
+static struct py names_of(struct vm *vm, const struct module *m) {
+    struct dict *d = dict_new(vm->arena);
+    for (uint32_t i = 0; i < m->dict->entries.n; i++) {
+        const struct dict_entry *e = &m->dict->entries.at[i];
+        if (e->live && e->key.kind == PY_STR && e->key.s[0] != '_')
+            dict_puts(vm->arena, d, e->key.s, e->value);
+    }
+    return py_pointer(PY_DICT, d);
+}
+
 /* What only one kind of value has, before its class is asked. */
 static bool find_own(struct vm *vm, struct py o, const char *name, struct py *out) {
     switch (o.kind) {
@@ -274,6 +285,7 @@ static bool find_own(struct vm *vm, struct py o, const char *name, struct py *ou
     case PY_MODULE:
         if (!strcmp(name, "__dict__") && !o.module->prelude)
             return *out = py_pointer(PY_DICT, o.module->dict), true;
+        if (!strcmp(name, "__dict__")) return *out = names_of(vm, o.module), true;
         return module_find(vm, o.module, name, out);
     case PY_FUNCTION: return find_in_function(vm, o.function, name, out);
     case PY_METHOD: return find_in_method(vm, o.method, name, out);

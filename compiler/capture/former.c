@@ -1,6 +1,7 @@
 /* former.c: calls in the forms of earlier versions, which PyTorch still takes.
  *
  *   F.mse_loss(x, y, size_average=False)    F.mse_loss(x, y, reduction='sum')
+ *   F.mse_loss(x, y, reduction='elementwise_mean')    reduction='mean'
  *   p.add_(-rate, gradient)                 p.add_(gradient, alpha=-rate)
  *   torch.addmm(b, x, a, m, n)              torch.addmm(x, m, n, beta=b, alpha=a)
  */
@@ -28,6 +29,9 @@ static struct args name_reduction(struct vm *vm, enum op op, const struct args *
     if (a->n > behind)
         vm_refuse(vm, "argument %u of F.%s() is size_average; name those behind it", behind + 1,
                   info->name);
+    struct py how = args_named(a, "reduction");
+    if (how.kind == PY_STR && !strcmp(how.s, "elementwise_mean"))
+        return args_with(vm, a, "reduction", py_str("mean"));
     struct py average = args_named(a, "size_average"), reduce = args_named(a, "reduce");
     if (average.kind == PY_UNSET && reduce.kind == PY_UNSET) return *a;
     struct args out = args_with(vm, a, "size_average", py_unset);

@@ -9,7 +9,10 @@
  *   x[True]       unsqueeze(x, dim=0)    of which x[False] takes nothing; a mask of no dimensions
  *                                        is one of them
  *
- * Tensors are collected on the way and looked up together at the end. */
+ *   x[mask, 0] = v   x[:, 0] = where(mask, v, x[:, 0]), as nobody knows how many rows that are
+ *
+ * Tensors are collected on the way and looked up together at the end; one of no dimensions is a
+ * number: x[i, :, j] is then x[i][:, j]. */
 #include "capture/vm.h"
 
 /* How many dimensions of the tensor an index uses up. */
@@ -184,14 +187,80 @@ static struct py places(struct vm *vm, struct py mask, int k) {
     return tensor_constant(vm, numbers, &i64);
 }
 
+/* `a[1, None, mask, :2]`: the only mask among the parts, and the same parts with `:` for it. */
+struct masked {
+    struct py mask, rest;
+    int before; /* dimensions of x[rest] in front of the mask's */
+};
+
+static bool is_mask(struct vm *vm, struct py v) {
+    return v.kind == PY_TENSOR && selected_meta(vm, v)->dtype == DT_BOOL;
+}
+
+/* false: no mask, several, or another tensor that is looked up. */
+static bool has_one_mask(struct vm *vm, struct py x, struct py i, struct masked *m) {
+    const struct list one = {.at = &i, .n = 1}, *parts = i.kind == PY_TUPLE ? i.list : &one;
+    int rank = tensor_meta(vm, x)->rank, used = consumed(vm, parts), dim = 0, masks = 0;
+    *m = (struct masked){.rest = py_list(vm->arena, PY_TUPLE, NULL, 0)};
+    if (used > rank) return false;
+    for (uint32_t k = 0; k < parts->n; k++) {
+        struct py p = parts->at[k];
+        if (is_mask(vm, p)) {
+            struct slice *all = NEW(vm->arena, struct slice);
+            *all = (struct slice){py_none, py_none, py_none};
+            struct py whole = py_pointer(PY_SLICE, all);
+            m->mask = p, m->before = dim, masks++;
+            for (int d = tensor_meta(vm, p)->rank; d-- > 0;) {
+                vec_push(vm->arena, m->rest.list, whole);
+                dim++;
+            }
+            continue;
+        }
+        vec_push(vm->arena, m->rest.list, p);
+        if (p.kind == PY_ELLIPSIS)
+            dim += rank - used;
+        else if (p.kind == PY_NONE || p.kind == PY_SLICE)
+            dim++;
+        else if (p.kind != PY_INT)
+            return false;
+    }
+    return masks == 1;
+}
+
+/* A tensor of one integer is that integer: beside other tensors it is not one of what is looked up
+ * together, x[i, :, j] with i of no dimensions is x[i][:, j]. */
+static bool selects_one(struct vm *vm, struct py p) {
+    return is_index(vm, p) && !p.tensor->selected && !tensor_meta(vm, p)->rank &&
+           tensor_meta(vm, p)->dtype != DT_U8;
+}
+
+static bool looks_up(struct py p) {
+    return p.kind == PY_TENSOR || p.kind == PY_RANGE || py_is_sequence(p);
+}
+
+static struct py index_at(struct vm *vm, struct py x, struct py i, int dim) {
+    struct py at = py_int(dim);
+    struct py args[3] = {x, py_list(vm->arena, PY_LIST, &i, 1),
+                         py_list(vm->arena, PY_LIST, &at, 1)};
+    return tensor_call(vm, OP_INDEX, args, 3);
+}
+
 struct py tensor_subscript(struct vm *vm, struct py x, struct py index) {
     struct py picked;
+    struct masked m;
+    if (index.kind == PY_TUPLE && !x.tensor->selected && !tensor_is_eager(vm, x) &&
+        has_one_mask(vm, x, index, &m) && !m.before && !mask_is_constant(vm, m.mask)) {
+        x = tensor_subscript(vm, x, m.rest); /* x[mask, 0] is x[:, 0][mask] */
+        index = m.mask;
+    }
     if (selected_subscript(vm, x, index, &picked)) return picked;
     const struct list one = {.at = &index, .n = 1},
                       *parts = index.kind == PY_TUPLE ? index.list : &one;
     int rank = tensor_meta(vm, x)->rank, used = consumed(vm, parts), dim = 0;
-    bool ellipsis = false;
+    bool ellipsis = false, only_numbers = true;
     struct lookup found = {0};
+    for (uint32_t i = 0; i < parts->n; i++)
+        only_numbers &= !looks_up(parts->at[i]) || selects_one(vm, parts->at[i]);
     if (used > rank)
         vm_raise(vm, EXC_IndexError, "too many indices for tensor of dimension %d", rank);
     for (uint32_t i = 0; i < parts->n; i++) {
@@ -224,6 +293,10 @@ struct py tensor_subscript(struct vm *vm, struct py x, struct py index) {
                 break;
             }
             if (!is_index(vm, p)) refuse_index(vm, p);
+            if (selects_one(vm, p) && !only_numbers) {
+                x = index_at(vm, x, p, dim);
+                break;
+            }
             add_lookup(vm, &found, p, dim++);
         }
     }
@@ -277,22 +350,38 @@ static struct py like(struct vm *vm, struct py part, struct py v) {
     return tensor_call(vm, OP_EXPAND_AS, expand, 2);
 }
 
-/* x[mask] = v in a graph, where the shape of x[mask] is not known: all of x, with v there, the same
- * for all rows or picked by that mask. A mask of fewer dimensions is of the first. */
-static bool set_masked(struct vm *vm, struct py x, struct py i, struct py v) {
-    bool mask = i.kind == PY_TENSOR && tensor_meta(vm, i)->dtype == DT_BOOL;
-    if (!mask) return false;
-    int rows = tensor_meta(vm, x)->rank - tensor_meta(vm, i)->rank;
-    bool picked = selected_value(vm, x, i, &v);
-    bool fits = picked || v.kind != PY_TENSOR || tensor_meta(vm, v)->rank <= rows;
-    if (!fits && mask_is_constant(vm, i)) return false;
-    if (rows < 0 || !fits) selected_refuse(vm);
-    for (int k = tensor_meta(vm, i)->rank; k < tensor_meta(vm, x)->rank; k++) {
-        struct py args[2] = {i, py_int(k)};
-        i = tensor_call(vm, OP_UNSQUEEZE, args, 2);
+/* Is v the same for all that the mask picks, as dimension k of x[..., mask, ...], which has `rank`?
+ * Then without that, or with one row for each dimension of the mask. */
+static bool without_picked(struct vm *vm, struct py *v, int k, int rank, int mask_rank) {
+    const struct meta *m = tensor_meta(vm, *v);
+    int at = k - (rank - m->rank);
+    if (at < 0) return true;
+    if (m->rank > rank || m->size[at] != ex_const(vm->ex, 1)) return false;
+    for (int d = 1; d < mask_rank; d++) {
+        struct py args[2] = {*v, py_int(at)};
+        *v = tensor_call(vm, OP_UNSQUEEZE, args, 2);
     }
-    struct py where[3] = {i, v.kind == PY_TENSOR ? v : like(vm, x, v), x};
-    tensor_assign(vm, x, tensor_call(vm, OP_WHERE, where, 3));
+    return true;
+}
+
+/* x[1, mask] = v in a graph, where the shape of x[1, mask] is not known: all of x[1], with v there,
+ * which is the same for all rows, or picked by that mask. */
+static bool set_masked(struct vm *vm, struct py x, struct py i, struct py v) {
+    struct masked m;
+    if (!has_one_mask(vm, x, i, &m)) return false;
+    struct py part = tensor_subscript(vm, x, m.rest), mask = m.mask;
+    int rank = tensor_meta(vm, part)->rank, mask_rank = tensor_meta(vm, mask)->rank;
+    if (m.before + mask_rank > rank) return false;
+    bool fits = selected_value(vm, part, mask, &v) || v.kind != PY_TENSOR ||
+                without_picked(vm, &v, m.before, rank - mask_rank + 1, mask_rank);
+    if (!fits && mask_is_constant(vm, mask)) return false;
+    if (!fits) selected_refuse(vm);
+    for (int k = m.before + mask_rank; k < rank; k++) {
+        struct py args[2] = {mask, py_int(tensor_meta(vm, mask)->rank)};
+        mask = tensor_call(vm, OP_UNSQUEEZE, args, 2);
+    }
+    struct py where[3] = {mask, v.kind == PY_TENSOR ? v : like(vm, part, v), part};
+    tensor_assign(vm, part, tensor_call(vm, OP_WHERE, where, 3));
     return true;
 }
 

@@ -73,6 +73,8 @@ static const struct {
     {"torch._logging", NULL, NULL},
     {"builtins", NULL, NULL},
     {"scipy", NULL, NULL},
+    {"scipy.fft", NULL, NULL},
+    {"scipy.fftpack", NULL, NULL},
     {"scipy.linalg", NULL, NULL},
     {"scipy.optimize", NULL, NULL},
     {"scipy.signal", NULL, NULL},

@@ -510,6 +510,24 @@ const char *prelude_text(const char *module) {
                               "    import later\n"
                               "    return later.of(__name__, name)\n"},
         {"scipy", "from scipy import linalg, optimize, signal, special, stats\n"},
+        {"scipy.fft", "def next_fast_len(target, kind=None, real=False):\n"
+                      "    def is_fast(n):\n"
+                      "        for p in (2, 3, 5) if kind or real else (2, 3, 5, 7, 11):\n"
+                      "            while n % p == 0:\n"
+                      "                n //= p\n"
+                      "        return n == 1\n"
+                      "    while not is_fast(target):\n"
+                      "        target += 1\n"
+                      "    return target\n"
+                      "def __getattr__(name):\n"
+                      "    import later\n"
+                      "    return later.of(__name__, name)\n"},
+        {"scipy.fftpack", "from scipy import fft as _fft\n"
+                          "def next_fast_len(target):\n"
+                          "    return _fft.next_fast_len(target, real=True)\n"
+                          "def __getattr__(name):\n"
+                          "    import later\n"
+                          "    return later.of(__name__, name)\n"},
         {"scipy.linalg", ws_prelude_scipy_linalg},
         {"scipy.optimize", ws_prelude_scipy_optimize},
         {"scipy.signal", ws_prelude_scipy_signal},

@@ -116,8 +116,9 @@ static struct py load_deref(struct vm *vm, struct frame *f, int32_t i) {
                  "cannot access %s variable '%s' where it is not associated with a value%s",
                  own ? "local" : "free", name, own ? "" : " in enclosing scope");
     bool of_program = !f->module->prelude || (vm->trace && place_is_known(f->source));
+    bool of_function = vm->trace || place_is_known(f->source);
     if (!c->traced && of_program)
-        stamp_cell(vm, &v, vm->trace ? f->source : NULL, (uint32_t)i, name);
+        stamp_cell(vm, &v, of_function ? f->source : NULL, (uint32_t)i, name);
     if (vm->trace) guard_read(vm, v);
     return v;
 }

@@ -55,6 +55,24 @@ assert names["get_inputs"]() == [128, 16] and axes["dim"] == 32
 fails(2, "no axis 'nope'; it has: rows, dim, eps", lambda: peer.load_workload(folder / "workload.py", {"nope": "1"}))
 fails(2, "is not a number", lambda: peer.load_workload(folder / "workload.py", {"dim": "x+"}))
 assert peer.parse_axes([]) == [{}]
+
+# Variables that functions close over are found by their function; by their name alone where it says which.
+import types  # noqa: E402
+
+import torch_check  # noqa: E402
+
+
+def scaled(w):
+    return lambda x: x * w
+
+
+model = types.SimpleNamespace(f=scaled([1, 2]), g=scaled([3, 4]))
+model.modules = lambda: [model]
+scope = {"L": {"self": model}, "C": torch_check.Cells(model)}
+assert torch_check.value_of("L['self'].g.C['w'][1]", scope) == 4 and torch_check.value_of("L['self'].f.C['w']", scope) == [1, 2]
+fails(1, "C['w'] is a variable of several functions", lambda: torch_check.value_of("C['w'][0]", scope))
+del model.g
+assert torch_check.value_of("C['w'][0]", {"C": torch_check.Cells(model)}) == 1
 assert peer.parse_axes(["a=1,2", "b=3"]) == [{"a": "1", "b": "3"}, {"a": "2", "b": "3"}]
 fails(2, "name=value", lambda: peer.parse_axes(["a"]))
 
@@ -330,6 +348,12 @@ WARPSMITH=$TMP/swapped check 1 --mode train --axes rows=4
 says "grad L\['self'\]\.weight .* WRONG$"
 says "grad L\['x'\] .* ok$"
 says '^3 outputs ok, 1 not$'
+# Where forward draws at random, PyTorch's numbers are others: that is said, and no error.
+sed 's/^import torch$/import random\n\nimport torch/; s/return x \* self.weight, .*/return x * self.weight, x if random.random() < 2 else 0/' \
+    "$TMP/scaled.py" >"$TMP/drawn.py"
+FILE=$TMP/drawn.py check 0 --mode fwd --axes rows=4
+FILE=$TMP/drawn.py WARPSMITH=$TMP/swapped check 1 --mode train --axes rows=4
+says 'drawn train f32 : FAILED: forward draws at random, other numbers in PyTorch: not comparable'
 WARPSMITH=$TMP/broken check 1
 says 'FAILED: warpsmith: exit 3: made-up failure'
 

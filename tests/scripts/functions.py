@@ -87,6 +87,7 @@ a, b = x[:, :2].sigmoid(), x[:, 2:].sigmoid()
 show('reductions', F.mse_loss(a, b, size_average=False), F.l1_loss(a, b, reduce=False), nn.MSELoss(size_average=False)(a, b),
      nn.BCELoss(reduce=False)(a, b), nn.KLDivLoss(size_average=True, reduction='sum')(a, b), F.mse_loss(a, b, reduce=True),
      F.cosine_embedding_loss(a, b, torch.ones(3), size_average=False), F.mse_loss(a, b, size_average=None, reduction='sum'),
+     F.mse_loss(a, b, reduction='elementwise_mean'), nn.L1Loss(reduction='elementwise_mean')(a, b),
      nn.CrossEntropyLoss(size_average=False, reduce=True)(x, torch.tensor([1, 0, 2])),
      nn.TripletMarginLoss(reduce=False)(a, b, a + b), nn.MultiLabelSoftMarginLoss(size_average=False)(a, b.round()))
 show('norms', torch.norm(x, dtype=torch.float64), x.norm(1, 0, True, torch.float64), torch.norm_except_dim(x),

@@ -75,3 +75,4 @@ with nullcontext():
 x = torch.ones(2, 3)
 print(torch.equal(checkpoint(layer, x, use_reentrant=False), layer(x)))
 print(torch.jit.is_scripting())
+print(sorted(k for k in torch.optim.__dict__ if k in ('SGD', 'Adam', 'AdamW')), 'StepLR' in torch.optim.lr_scheduler.__dict__)

@@ -1,10 +1,12 @@
 """What models import of scipy: assignments, factors of a matrix, windows, special functions. And names for a profiler."""
 import numpy as np
 import scipy
+import scipy.fft
 import scipy.linalg
 import scipy.special
 import torch
 from scipy import signal
+from scipy.fftpack import next_fast_len
 from scipy.optimize import linear_sum_assignment
 from torch.profiler import record_function
 
@@ -33,3 +35,7 @@ def shown(x):
 
 
 print(shown(torch.ones(2)), torch.compile(shown)(torch.ones(2)))
+for way in ('bilinear', 'zoh', 'euler', 'backward_diff'):
+    states = signal.cont2discrete((np.array([[0.0, 1.0], [-2.0, -3.0]]), np.array([[0.0], [1.0]]), np.array([[1.0, 0.5]]), np.array([[0.0]])), 0.1, way)
+    print(way, [part.round(6).tolist() for part in states[:4]], states[4])
+print([next_fast_len(n) for n in (7, 11, 49, 97, 128)], [scipy.fft.next_fast_len(n) for n in (7, 13, 49, 97)])

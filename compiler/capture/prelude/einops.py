@@ -7,9 +7,10 @@ import math
 import torch
 
 
-def _groups(side, hidden):
-    """'b (h w) 1 ...' -> [['b'], ['h', 'w'], [], ['0'], ['1']]: the axes of each dimension."""
-    groups, inside = [], None
+def _groups(side, hidden, which=''):
+    """'b (h w) 1 ...' -> [['b'], ['h', 'w'], [], ['.0'], ['.1']]: the axes of each dimension. A number is an axis that no
+    other one is: '(h 2)' -> [['h', '2:0']], of a size that stands in its name."""
+    groups, inside, numbers = [], None, 0
     for token in side.replace('(', ' ( ').replace(')', ' ) ').split():
         if token == '(':
             inside = []
@@ -18,17 +19,25 @@ def _groups(side, hidden):
             inside = None
         elif token == '...':
             if inside is None:
-                groups += [[str(i)] for i in range(hidden)]
+                groups += [[f'.{i}'] for i in range(hidden)]
             else:
-                inside += [str(i) for i in range(hidden)]
+                inside += [f'.{i}' for i in range(hidden)]
         elif token == '1':
             if inside is None:
                 groups.append([])
-        elif inside is None:
-            groups.append([token])
         else:
-            inside.append(token)
+            if token.isdigit():
+                token, numbers = f'{token}:{which}{numbers}', numbers + 1
+            if inside is None:
+                groups.append([token])
+            else:
+                inside.append(token)
     return groups
+
+
+def _with_numbers(given, axes):
+    """The sizes that are given, and those of axes that are numbers."""
+    return {**given, **{axis: int(axis.partition(':')[0]) for axis in axes if ':' in axis}}
 
 
 def _sizes(x, groups, given, pattern):
@@ -56,8 +65,9 @@ def _apply(x, pattern, given, reduction):
         x = torch.stack(list(x))
     left, _, right = pattern.partition('->')
     hidden = x.ndim - len(_groups(left.replace('...', ''), 0)) if '...' in left else 0
-    left, right = _groups(left, hidden), _groups(right, hidden)
+    left, right = _groups(left, hidden, 'left'), _groups(right, hidden, 'right')
     before, after = _flat(left), _flat(right)
+    given = _with_numbers(given, before + after)
     size = _sizes(x, left, {k: v for k, v in given.items() if k in before}, pattern)
     x = x.reshape([size[axis] for axis in before])
     lost = [i for i, axis in enumerate(before) if axis not in after]
@@ -88,6 +98,9 @@ _reductions = {
     'sum': lambda x, dims: x.sum(dims),
     'max': lambda x, dims: x.amax(dims),
     'min': lambda x, dims: x.amin(dims),
+    'any': lambda x, dims: x.any(dims),
+    'all': lambda x, dims: x.all(dims),
+    'prod': lambda x, dims: x.movedim(dims, list(range(len(dims)))).flatten(0, len(dims) - 1).prod(0),
 }
 
 
