@@ -361,11 +361,7 @@ static void put_phase(struct emitter *w, uint32_t index, int *smem) {
     const struct phase loads = loads_of_row(w, f);
     declare_packs(w, &loads);
     put_turns(w, &loads, smem);
-    bool guessed = index == 0 && loads_at_once(w);
-    if (guessed) open_guessed_turn(w);
     put_loads(w, &loads);
-    if (guessed) close_guessed_turn(w);
-    if (index == 0 && !y->kept) put_ahead(w);
     put_tile(w, f);
     put_tile_folds(w, f);
     if (y->kept)
@@ -517,7 +513,6 @@ void emit_cuda_rows(struct emitter *w) {
     put_mbarriers(w, &smem);
     if (w->y->peel) put_row_ends(w);
     put_row_copies(w);
-    if (w->y->kept) put_ahead(w);
     if (w->y->blocks) open_block_rows(w);
     put_row_values(w, w->p->before.at, w->p->before.n);
     bool scans = w->k->kind == KERNEL_SCAN; /* then all phases on one tile after the other */
