@@ -2,10 +2,7 @@
  * leaves the tile's total in the workspace, and adds up what the tiles before it have left: the
  * tiles of its own group of 32, and all groups before that.
  *
- *     const unsigned drawn = k_draw_turn(tickets, gridDim.x);
- *     ... loads of tile blockIdx.x % tiles
- *     const unsigned own = k_tell_turn(drawn);
- *     ... loads of tile own % tiles, if that is another one
+ *     const unsigned turn = k_take_turn(tickets, gridDim.x), tile = turn % tiles;
  *     k_scan_row<k_sum, 256, 4>(t, c1[e], ...);
  *     c1[e] = k_look_back<k_sum, 256, 8, 32, 0>(c1[e], ...);
  *     const unsigned arrived = k_arrive_look_back(tickets, gridDim.x);
@@ -16,7 +13,7 @@
  * totals of a thread's vector, and blocks go along x first, as memory does.
  *
  * Blocks take their tiles in the order in which they begin, so that each waits only for blocks that
- * run or have run. That is nearly always the order of their numbers: they load before they know. Nobody waits for what another has added up but for whole groups, and the order
+ * run or have run. Nobody waits for what another has added up but for whole groups, and the order
  * of all additions is fixed: the same bits in every run.
  *
  * The counters: whose turn it is, how many need no totals of others any more, and for each scan and
@@ -26,41 +23,36 @@
 
 static int count_scans(const struct emitter *w) { return (int)w->p->phases.at[0].reduce.n; }
 
-/* Blocks wait for each other's totals, so that what they have under way would come in bursts. Each
- * asks for the tile of one that begins later, and the first ones for their own, too. */
+/* May a block ask L2 for its part of a row before it knows which one that is? It is the block's own
+ * number, or nearly so, that says: whoever takes up the tile finds it there. */
+static bool is_asked_for(struct emitter *w, value_id v) {
+    enum { LEAST = 16 }; /* bytes */
+    const struct value_node *x = &w->k->values.at[v];
+    ex step, rest;
+    return w->k->limits->tma && !w->y->rows_inner && !x->n_args && x->mask & MASK_R &&
+           layout_load_is_vector(w->k, w->y, x) &&
+           w->y->vec * dtype_bytes(buffer_dtype(w, x->buffer)) == LEAST &&
+           ex_linear(w->k->ex, x->index, w->k->axis[AXIS_R], &step, &rest) &&
+           step == ex_const(w->k->ex, 1);
+}
+
 static void put_prefetch(struct emitter *w) {
     const struct phase *f = &w->p->phases.at[0];
     const struct layout *y = w->y;
-    int64_t ahead = blocks_ahead(w, f);
-    if (!ahead) return;
-    line(w, "enum { AHEAD = %lld };", (long long)ahead);
-    open_brace(w, "for (unsigned b = blockIdx.x < AHEAD ? blockIdx.x : blockIdx.x + AHEAD; "
-                  "tr == 0 && b < gridDim.x && b <= blockIdx.x + AHEAD; b += AHEAD)");
-    line(w, "const k_idx x = k_clamp((k_idx)(b / tiles) * %d + tx, nx - 1);", y->bx);
-    line(w, "const k_idx r = (k_idx)(b %% tiles) * %d;", y->br);
+    bool any = false;
+    for (uint32_t i = 0; i < f->loads.n; i++) any |= is_asked_for(w, f->loads.at[i]);
+    if (!any) return;
+    open_brace(w, "if (tr == 0)");
+    line(w, "const k_idx x = k_clamp((k_idx)(blockIdx.x / tiles) * %d + tx, nx - 1);", y->bx);
+    line(w, "const k_idx r = (k_idx)(blockIdx.x %% tiles) * %d;", y->br);
     line(w, "(void)x;");
     for (uint32_t i = 0; i < f->loads.n; i++) {
         const struct value_node *v = &w->k->values.at[f->loads.at[i]];
-        if (asks_ahead(w, f->loads.at[i]))
-            line(w, "k_prefetch_within(p%d + (%s), k_clamp(nr - r, (k_idx)%d));",
+        if (is_asked_for(w, f->loads.at[i]))
+            line(w, "k_prefetch(p%d + (%s), k_clamp(nr - r, (k_idx)%d));",
                  argument_of(w, v->buffer), ex_text(w, v->index), y->br);
     }
     close_brace(w);
-}
-
-/* Which tile of a strip it is whose turn it is, and which strip of tiles. */
-static const char *tile_of_turn(const struct emitter *w) {
-    return w->y->rows_inner ? "turn / strips" : "turn % tiles";
-}
-static const char *strip_of_turn(const struct emitter *w) {
-    return w->y->rows_inner ? "turn % strips" : "turn / tiles";
-}
-
-bool loads_at_once(const struct emitter *w) {
-    if (!w->y->look_back) return false;
-    for (uint32_t i = 0; i < w->p->before.n; i++)
-        if (w->k->values.at[w->p->before.at[i]].mask & MASK_X) return false;
-    return true;
 }
 
 void put_look_back_position(struct emitter *w) {
@@ -68,30 +60,12 @@ void put_look_back_position(struct emitter *w) {
     line(w, "const unsigned tiles = (unsigned)((nr + %d) / %d), slots = tiles + tiles / %d;",
          y->br - 1, y->br, LOOK_BACK_GROUP);
     put_prefetch(w);
-    line(w, "const unsigned drawn = k_draw_turn(tickets, gridDim.x), strips = gridDim.x / tiles;");
-    if (loads_at_once(w)) {
-        line(w, "unsigned turn = blockIdx.x, tile = 0, strip = 0;");
-        line(w, "k_idx px = 0, base = 0;");
-        line(w, "const k_idx r_end = nr;");
-        return;
-    }
-    line(w, "const unsigned turn = k_tell_turn(drawn), tile = %s, strip = %s;", tile_of_turn(w),
-         strip_of_turn(w));
+    line(w, "const unsigned turn = k_take_turn(tickets, gridDim.x), strips = gridDim.x / tiles;");
+    if (y->rows_inner)
+        line(w, "const unsigned tile = turn / strips, strip = turn %% strips;");
+    else
+        line(w, "const unsigned tile = turn %% tiles, strip = turn / tiles;");
     line(w, "const k_idx px = (k_idx)strip, base = (k_idx)tile * %d, r_end = nr;", y->br);
-}
-
-void open_guessed_turn(struct emitter *w) {
-    open_brace(w, "for (bool told = false;; told = true)");
-    line(w, "tile = %s, strip = %s;", tile_of_turn(w), strip_of_turn(w));
-    line(w, "px = (k_idx)strip, base = (k_idx)tile * %d;", w->y->br);
-}
-
-void close_guessed_turn(struct emitter *w) {
-    line(w, "if (told) break;");
-    line(w, "const unsigned own = k_tell_turn(drawn);");
-    line(w, "if (own == turn) break;");
-    line(w, "turn = own;");
-    close_brace(w);
 }
 
 void put_look_back_parameters(struct emitter *w, struct ws_launch *l) {

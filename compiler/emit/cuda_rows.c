@@ -362,11 +362,7 @@ static void put_phase(struct emitter *w, uint32_t index, int *smem) {
     const struct phase loads = loads_of_row(w, f);
     declare_packs(w, &loads);
     put_turns(w, &loads, smem);
-    bool guessed = index == 0 && loads_at_once(w);
-    if (guessed) open_guessed_turn(w);
     put_loads(w, &loads);
-    if (guessed) close_guessed_turn(w);
-    if (index == 0 && !y->kept) put_ahead(w);
     put_tile(w, f);
     put_tile_folds(w, f);
     if (y->kept)
@@ -519,7 +515,6 @@ static void put_block(struct emitter *w, const struct ws_launch *l) {
     put_mbarriers(w, &smem);
     if (w->y->peel) put_row_ends(w);
     put_row_copies(w);
-    if (w->y->kept) put_ahead(w);
     if (w->y->blocks) open_block_rows(w);
     put_row_values(w, w->p->before.at, w->p->before.n);
     bool scans = w->k->kind == KERNEL_SCAN; /* then all phases on one tile after the other */

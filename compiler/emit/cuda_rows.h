@@ -46,11 +46,6 @@ void put_element_stores(struct emitter *w, const struct phase *f, bool exact);
 void put_vector_stores(struct emitter *w, const struct phase *f, bool exact);
 void put_row_stores(struct emitter *w);
 
-/* cuda_ahead.c: what a block asks L2 for that another one reads, so many blocks ahead. */
-bool asks_ahead(struct emitter *w, value_id v);
-int64_t blocks_ahead(struct emitter *w, const struct phase *f); /* 0: nothing is asked for */
-void put_ahead(struct emitter *w);
-
 /* cuda_combine.c */
 const char *accumulator_dims(struct emitter *w);
 void open_accumulators(struct emitter *w); /* loops over those dims, and the subscript of one */
@@ -173,13 +168,8 @@ void close_block_rows(struct emitter *w);
 void put_column_parameters(struct emitter *w, struct ws_launch *l);
 void emit_column_finish(struct emitter *w);
 
-/* cuda_look_back.c: scans by blocks of one tile each. loads_at_once: what a tile loads is loaded
- * before the block knows that it is its own, and again if it is not: between open_ and
- * close_guessed_turn. */
+/* cuda_look_back.c: scans by blocks of one tile each. */
 void put_look_back_position(struct emitter *w);
-bool loads_at_once(const struct emitter *w);
-void open_guessed_turn(struct emitter *w);
-void close_guessed_turn(struct emitter *w);
 void put_look_back_parameters(struct emitter *w, struct ws_launch *l);
 void put_look_back(struct emitter *w, value_id v, int *smem);
 void put_look_back_columns(struct emitter *w, value_id v, int smem);

@@ -52,10 +52,8 @@
          "1: tiles of a scanned axis are blocks, which look back at the totals of those before; "  \
          "blocks of a loop's steps look at what they read of the step before until it is there, "  \
          "and do not meet")                                                                        \
-    KNOB(                                                                                          \
-        ahead,                                                                                     \
-        "1: what is read next is prefetched: on the CPU the next row, or a page further on; on a " \
-        "GPU the rows of a block that begins later")                                               \
+    KNOB(ahead,                                                                                    \
+         "1: on the CPU, what is read next is prefetched: the next row, or a page further on")     \
     KNOB(shift, "1: operands out of step with vectors are read by two of them, and shifted")       \
     KNOB(mma, "matmul: on the matrix units; m, n and k are a block's tile; 1: by warpgroups, "     \
               "which have 64 rows of it each (sm_90a, and sm_100a, whose sums lie in tensor "      \

@@ -552,13 +552,6 @@ int kernel_blocks_loading(const struct kernel *k, const struct layout *y) {
     return blocks < 1 ? 1 : (int)blocks;
 }
 
-int kernel_blocks_resident(const struct kernel *k, const struct layout *y) {
-    const int64_t most = 255;
-    int64_t registers = thread_registers(k, y, loaded_words(k, y)),
-            blocks = resident_blocks(k, y, (int)(registers < most ? registers : most));
-    return blocks < 1 ? 1 : (int)blocks;
-}
-
 /* Registers of a turned tile of rows with heads are of single elements, for most of which it waits
  * in shared memory: what it has under way are their bytes. Tiles are read while others are stored,
  * so that half as much costs a third of the speed, not half: of what takes an H200 817 us by 57 KB

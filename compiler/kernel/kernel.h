@@ -136,7 +136,5 @@ bool kernel_is_short(const struct kernel *k);
 /* Blocks that a multiprocessor of a GPU has registers for if all that a step loads is under way; 0:
  * it is others' business, as elements take longer than to load. */
 int kernel_blocks_loading(const struct kernel *k, const struct layout *y);
-/* Blocks that a multiprocessor of a GPU has room for at a time, about. */
-int kernel_blocks_resident(const struct kernel *k, const struct layout *y);
 
 #endif

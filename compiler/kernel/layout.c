@@ -439,18 +439,14 @@ static bool loads_along(const struct kernel *k, enum axis x) {
     return false;
 }
 
-/* On a CPU the next row comes while this one, which is in the caches by then, is read again; what is
- * read once comes a page ahead. On a GPU blocks that keep their rows ask for those of a later one.
- */
+/* The next row comes while this one, which is in the caches by then, is read again; what is read
+ * once comes a page ahead. */
 static const char *check_ahead(const struct kernel *k, const struct layout *y, struct arena *a) {
     if (!y->ahead) return NULL;
-    bool again = kernel_reads_twice(k), gpu = k->limits->kind == DEVICE_CUDA;
-    if (gpu && (!k->limits->tma || k->kind != KERNEL_REDUCE || !(y->one_read || y->kept) ||
-                y->blocks || y->peel || y->mirrored || y->split > 1 || y->hits || k->landing))
-        return arena_printf(a, "ahead=1 needs rows that a block keeps, on sm_90 or later");
-    if (!gpu && (k->kind == KERNEL_MATMUL || y->turn ||
-                 (y->rows_inner && (k->kind == KERNEL_SCAN || again)) ||
-                 (!again && !loads_along(k, y->rows_inner ? AXIS_X : AXIS_R))))
+    bool again = kernel_reads_twice(k);
+    if (k->limits->kind != DEVICE_CPU || k->kind == KERNEL_MATMUL || y->turn ||
+        (y->rows_inner && (k->kind == KERNEL_SCAN || again)) ||
+        (!again && !loads_along(k, y->rows_inner ? AXIS_X : AXIS_R)))
         return arena_printf(a, "ahead=1 needs rows that are read as memory has them, on a CPU");
     return NULL;
 }
@@ -976,6 +972,7 @@ static const char *find_layout(const struct kernel *k, const struct config *c, s
     if (!bad) bad = check_turn(k, c->knob[KNOB_turn], y, a);
     if (!bad) bad = check_window(k, c->knob[KNOB_window], y);
     if (!bad) bad = check_l2(k, y, a);
+    if (!bad) bad = check_ahead(k, y, a);
     if (!bad) bad = check_split(k, y, a);
     if (!bad) bad = check_hits(k, y, a);
     if (!bad) bad = check_sort(k, y, a);
@@ -987,7 +984,6 @@ static const char *find_layout(const struct kernel *k, const struct config *c, s
     if (!bad) bad = check_cluster(k, y, a);
     if (!bad) bad = check_look_back(k, y, a);
     if (!bad) layout_mirror(k, y);
-    if (!bad) bad = check_ahead(k, y, a);
     if (k->kind != KERNEL_SCAN) return bad;
     y->one_read = true; /* a tile at a time */
     return bad ? bad : check_scan(k, y, a);

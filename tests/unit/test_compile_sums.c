@@ -132,7 +132,8 @@ static void test_emulated_sums(void **state) {
     }
 }
 
-/* Blocks load a tile before they know that it is theirs: in whichever order they begin. */
+/* Tiles of a row that are blocks, in whichever order they begin; warps have totals of steps in one
+ * lane or in several. */
 static void test_emulated_scans(void **state) {
     (void)state;
     static const char ROWS[] = "graph(%x: f32[2, 9004]) {\n %y = cumsum(%x, 1)\n return %y\n}\n",

@@ -1126,14 +1126,10 @@ K_DEVICE void k_scan_columns(T *v, C *carry, T none, T *smem) {
 
 /* ---- scans over blocks ------------------------------------------------------------------------- */
 
-/* Blocks take turns as they begin: whose turn came before has begun. *ticket is 0 before the first and after the last.
- * Thread 0 draws, and tells the others: what the block loads between the two is under way meanwhile. */
-K_DEVICE unsigned k_draw_turn(unsigned *ticket, unsigned blocks) {
-    return threadIdx.x == 0 ? atomicInc(ticket, blocks - 1) : 0;
-}
-K_DEVICE unsigned k_tell_turn(unsigned drawn) {
+/* Blocks take turns as they begin: whose turn came before has begun. *ticket is 0 before the first and after the last. */
+K_DEVICE unsigned k_take_turn(unsigned *ticket, unsigned blocks) {
     __shared__ unsigned turn;
-    if (threadIdx.x == 0) turn = drawn;
+    if (threadIdx.x == 0) turn = atomicInc(ticket, blocks - 1);
     __syncthreads();
     return turn;
 }

@@ -39,11 +39,6 @@ template <typename T, typename I> K_DEVICE void k_prefetch(const T *at, I n) {
     (void)at, (void)n;
 #endif
 }
-/* The same from anywhere on, but for what ends within 16 bytes. */
-template <typename T, typename I> K_DEVICE void k_prefetch_within(const T *at, I n) {
-    const unsigned past = (unsigned)((unsigned long long)at % 16 / sizeof(T));
-    k_prefetch(at - past, n + (I)past);
-}
 K_DEVICE void k_map_load(k_shared smem, const k_map *m, k_shared bar, int c0, int c1) {
     K_MAP_LOAD(2, "%3, %4", c0, c1, 0, 0, 0);
 }
