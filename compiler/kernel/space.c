@@ -167,18 +167,32 @@ static bool moves_rows(const struct space *s) {
     return any;
 }
 
+/* Are results of 32 bits stored behind few steps, which are about as long as that? */
+static bool stores_behind_few(const struct kernel *k, const struct layout *y) {
+    enum { LEAST = 4, MOST = 8, WORD = 4 };
+    double steps = y->product->mean_steps;
+    for (uint32_t i = 0; i < k->stores.n; i++) {
+        uint32_t buffer = k->stores.at[i].buffer;
+        if (dtype_bytes(k->schedule->loops->buffers.at[buffer].meta.dtype) < WORD) return false;
+    }
+    return steps >= LEAST && steps <= MOST;
+}
+
 /* Are tiles in turn, of many that a block has, about as fast as others, the model says, and is what
  * stands behind them long, which it knows little of? gelu behind 8192 x 4096 x 16384 in bf16 takes
  * an H200 1441 us by 128 x 192 in turn, 1526 to 1551 by 128 x 256; the product by itself takes 1399
- * and 1389. */
+ * and 1389. 1048576 x 256 x 768 in tf32 takes it 1278 by 128 x 192 in turn, 1353 by 128 x 128 in
+ * turn, 1517 by 128 x 256. */
 static bool hides_epilogue(const struct space *s, const struct config *c, double us,
                            double others) {
     enum { LONG = 16, MANY = 8 }; /* instructions, tiles of a block */
     const double AS_FAST = 0.98;
     struct layout y;
-    return s->k->kind == KERNEL_MATMUL && epilogue_size(s->k, 1) >= LONG && us * AS_FAST < others &&
-           !kernel_layout(s->k, c, &y, s->arena) &&
-           matrix_all_tiles(s->k, &y) >= MANY * matrix_clusters(s->k, &y);
+    if (s->k->kind != KERNEL_MATMUL || us * AS_FAST >= others ||
+        kernel_layout(s->k, c, &y, s->arena))
+        return false;
+    bool is_long = epilogue_size(s->k, 1) >= LONG || stores_behind_few(s->k, &y);
+    return is_long && matrix_all_tiles(s->k, &y) >= MANY * matrix_clusters(s->k, &y);
 }
 
 /* Warpgroups in turn gain behind a long epilogue and lose behind none, by how much the model does

@@ -427,6 +427,28 @@ static void test_even_tiles(void **state) {
     }
 }
 
+/* Of tf32 few steps are over as soon as what they come to is stored: tiles are in turn. */
+static void test_few_steps_in_turn(void **state) {
+    static const struct {
+        int m, depth, n, in_turn;
+    } sizes[] = {{1048576, 256, 768, 1}, {65536, 1024, 768, 0}, {32768, 64, 32768, 0}};
+    struct device_limits gpu = test_gpu("sm_90a");
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct arena *a = arena_new();
+        const char *text =
+            arena_printf(a,
+                         "graph(%%x: f32[%d, %d], %%y: f32[%d, %d]) products tf32 {\n"
+                         " %%z = mm(%%x, %%y)\n return %%z\n}\n",
+                         sizes[i].m, sizes[i].depth, sizes[i].depth, sizes[i].n);
+        const struct config *c;
+        int n_configs, pruned;
+        kernel_configs(first_kernel(a, text, &gpu), a, &c, &n_configs, &pruned);
+        assert_int_equal(c->knob[KNOB_pingpong], sizes[i].in_turn);
+        arena_free(a);
+    }
+}
+
 /* Windows that are read as they lie, out of an image where the input does not lie so: of more
  * windows than positions. Not a tap at a time, nor deep ones of f32 whose channels are whole lines
  * of pairs. */
@@ -1373,6 +1395,7 @@ int main(void) {
         cmocka_unit_test(test_far_apart),
         cmocka_unit_test(test_tails),
         cmocka_unit_test(test_even_tiles),
+        cmocka_unit_test(test_few_steps_in_turn),
         cmocka_unit_test(test_even_windows),
         cmocka_unit_test(test_windows_below),
         cmocka_unit_test(test_lying_images),

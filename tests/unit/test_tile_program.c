@@ -191,6 +191,13 @@ static void test_print_tf32(void **state) {
     tile_print(&b, t);
     assert_non_null(strstr(b.p, "a = v0, tf32[1 z, 1048576 m, 256 k], lines 256 apart\n"
                                 "b = image of v1, tf32[1 z, 768 n, 256 k], lines 256 apart\n"));
+    /* of 64 it takes as long as it gains */
+    static const char shallow[] = "graph(%a: f32[1048576, 64], %b: f32[64, 768]) products tf32 {\n"
+                                  " %z = mm(%a, %b)\n return %z\n}\n";
+    b = buf_new(a);
+    t = program_of(a, shallow, "mma=1 m=64 n=64 k=32 stages=2 warps=8");
+    tile_print(&b, t);
+    assert_non_null(strstr(b.p, "a = v1, tf32[1 z, 64 k, 768 m], lines 768 apart\n"));
     arena_free(a);
 }
 
