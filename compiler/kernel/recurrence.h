@@ -10,8 +10,9 @@
  *
  * On a GPU a point x is `lanes` threads' of a warp, each of which has `own` elements along r,
  * neighbours. Steps go by blocks of half of `ahead`: registers hold what so many steps read, of a
- * block and of the next one, whose loads are under way. On a CPU a thread takes `points` neighbours x, which are lanes of vectors, with all of r,
- * through all steps, and then the next ones: what is carried stays in the first cache. */
+ * block and of the next one, whose loads are under way. On a CPU a thread takes `points` neighbours
+ * x, which are lanes of vectors, with all of r, through all steps, and then the next ones: what is
+ * carried stays in the first cache. */
 #ifndef WS_KERNEL_RECURRENCE_H
 #define WS_KERNEL_RECURRENCE_H
 
