@@ -9,12 +9,13 @@
  *             elements, then lanes'
  *             stores; what is carried into the next one
  *
- * A block's steps are written out, that registers have names. All of its loads are asked for before
- * its first step, and waited for behind its last one: ptxas moves loads into registers that are
- * read in between behind these reads, to the block's end, where each block waits for memory. A value that varies along r is an array
- * a7, an element for each of the thread's own, others are numbers v7, the same in all lanes of a
- * point. Memory has the names m0, m1, ..; p0, p1, .. what does not move in it; l7 is where the
- * thread's next load for v7 begins, s0, s1, .. where its stores go in the step at hand. */
+ * A block's steps are written out, that registers have names. All of its loads are asked for
+ * before its first step, and waited for behind its last one: ptxas moves loads into registers that
+ * are read in between behind these reads, to the block's end, where each block waits for memory. A
+ * value that varies along r is an array a7, an element for each of the thread's own, others are
+ * numbers v7, the same in all lanes of a point. Memory has the names m0, m1, ..; p0, p1, .. what
+ * does not move in it; l7 is where the thread's next load for v7 begins, s0, s1, .. where its
+ * stores go in the step at hand. */
 #include <string.h>
 
 #include "emit/impl.h"

@@ -388,9 +388,8 @@ static double used_of_sectors(const struct kernel *k, const struct recurrent_lay
     const double SECTOR = 32;
     int warp = k->limits->warp, points = warp / y->lanes;
     bool wide = a->mask & MASK_R, along = wide && index_stride(k, a->index, AXIS_R) == 1;
-    int64_t by_x = a->mask & MASK_X && points > 1
-                       ? index_stride_inside(k, a->index, AXIS_X, points)
-                       : 0;
+    int64_t by_x =
+        a->mask & MASK_X && points > 1 ? index_stride_inside(k, a->index, AXIS_X, points) : 0;
     double run = a->bytes;
     if (!(a->mask & MASK_X) || (!wide && by_x == 0)) return 1; /* all threads' */
     if (along) run *= a->vec == y->own ? y->own * y->lanes : a->stores ? a->vec : y->own;
@@ -422,8 +421,8 @@ static double bytes_of_sectors(const struct kernel *k, const struct recurrent_la
 /* us, of an H200, of five configs of one program: a step takes its instructions, of all warps that
  * a scheduler has, or what is behind each other in it, or its part of a way to memory. */
 static double cost_on_gpu(const struct kernel *k, const struct layout *y) {
-    const double START = 2.5, CLOCK = 1700, MEMORY = 900, BYTES_A_US = 4e6, SECTOR_BYTES_A_US = 5.5e6,
-                 SCHEDULERS = 4,
+    const double START = 2.5, CLOCK = 1700, MEMORY = 900, BYTES_A_US = 4e6,
+                 SECTOR_BYTES_A_US = 5.5e6, SCHEDULERS = 4,
                  ALONE =
                      1.4; /* clocks of an instruction, of a warp that has a scheduler to itself */
     const struct recurrent_layout *r = y->recurrent;

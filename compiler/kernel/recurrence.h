@@ -36,7 +36,7 @@ struct recurrent {
 /* Of a layout. */
 struct recurrent_layout {
     int lanes, own, ahead;
-    int block; /* steps that are written out: half of `ahead`, or 1 */
+    int block;  /* steps that are written out: half of `ahead`, or 1 */
     int points; /* CPU; else 0 */
     int64_t blocks;
 };
