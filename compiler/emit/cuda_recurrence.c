@@ -1,16 +1,21 @@
 /* cuda_recurrence.c: all steps of a recurrence in one kernel, in CUDA C++ (kernel/recurrence.h).
  *
  *     what no step changes, and what is carried into the first, to registers
- *     what the first `ahead` steps read, to registers, as it lies in memory
- *     for each step
- *         what it reads, out of these; the same of the step `ahead` behind it is loaded there
- *         what is made of it, and of what is carried; sums: of a thread's own elements, then lanes'
- *         stores; what is carried into the next one
+ *     what the first block of steps reads, to registers, as it lies in memory
+ *     for each block of steps
+ *         what the next block reads, to registers of its own
+ *         for each step
+ *             what is made of what it reads, and of what is carried; sums: of a thread's own
+ *             elements, then lanes'
+ *             stores; what is carried into the next one
  *
- * So many steps are written out, that registers have names. A value that varies along r is an array
- * a7, an element for each of the thread's own, others are numbers v7, the same in all lanes of a
- * point. Memory has the names m0, m1, ..; p0, p1, .. what does not move in it; l7 is where the
- * thread's next load for v7 begins, s0, s1, .. where its stores go in the step at hand. */
+ * A block's steps are written out, that registers have names. All of its loads are asked for
+ * before its first step, and waited for behind its last one: ptxas moves loads into registers that
+ * are read in between behind these reads, to the block's end, where each block waits for memory. A
+ * value that varies along r is an array a7, an element for each of the thread's own, others are
+ * numbers v7, the same in all lanes of a point. Memory has the names m0, m1, ..; p0, p1, .. what
+ * does not move in it; l7 is where the thread's next load for v7 begins, s0, s1, .. where its
+ * stores go in the step at hand. */
 #include <string.h>
 
 #include "emit/impl.h"
@@ -217,8 +222,8 @@ static const char *guard_text(struct recurrent_text *x, value_id guard) {
     return ex_text(w, ex_subst(p, value_at(x, guard)->index, &x->r->step, &later, 1));
 }
 
-/* For step u, `later` elements behind where l is. */
-static void put_load(struct recurrent_text *x, value_id v, const char *u, const char *later) {
+/* For step u, `later` elements behind where l is, into registers `to`. */
+static void put_load(struct recurrent_text *x, value_id v, char to, const char *later) {
     struct emitter *w = x->w;
     const struct value_node *n = value_at(x, v);
     const char *type = type_in_memory(x->w, n->buffer), *subscript = w->subscript, *when = "";
@@ -231,7 +236,7 @@ static void put_load(struct recurrent_text *x, value_id v, const char *u, const 
     w->subscript = arena_printf(w->arena, "[i * %d]", vec);
     if (n->guarded) when = arena_printf(w->arena, "%s, ", guard_text(x, n->args[0]));
     w->subscript = subscript;
-    line(w, "q%u[%s]%s = k_load%s<%s, %d>(%sl%u + (%s)%s);", v, u, wide ? "[i]" : "[0]",
+    line(w, "%c%u[u]%s = k_load%s<%s, %d>(%sl%u + (%s)%s);", to, v, wide ? "[i]" : "[0]",
          n->guarded ? "_if" : "", type, vec, when, v, later,
          !wide             ? ""
          : apart(x, n) < 0 ? arena_printf(w->arena, " + o%u[i]", v)
@@ -239,21 +244,26 @@ static void put_load(struct recurrent_text *x, value_id v, const char *u, const 
     if (wide) close_brace(w);
 }
 
+/* Those of a block of steps. */
+static void put_registers(struct recurrent_text *x, value_id v, char name) {
+    line(x->w, "k_pack<%s, %d> %c%u[%d][%d];", type_in_memory(x->w, value_at(x, v)->buffer),
+         vector_of(x, v), name, v, x->y->block, parts_of(x, v));
+}
+
 static void put_first_loads(struct recurrent_text *x) {
     struct emitter *w = x->w;
     for (value_id v = 0; v < w->k->values.n; v++) {
         if (!x->needed[v] || !x->ahead[v]) continue;
         put_place(x, v);
-        line(w, "k_pack<%s, %d> q%u[%d][%d];", type_in_memory(x->w, value_at(x, v)->buffer),
-             vector_of(x, v), v, x->y->ahead, parts_of(x, v));
+        put_registers(x, v, 'q');
     }
     line(w, "#pragma unroll");
-    open_brace(w, "for (int u = 0; u < %d; u++)", x->y->ahead);
+    open_brace(w, "for (int u = 0; u < %d; u++)", x->y->block);
     line(w, "const int later = u;");
     line(w, "(void)later;");
     for (value_id v = 0; v < w->k->values.n; v++)
         if (x->needed[v] && x->ahead[v])
-            put_load(x, v, "u",
+            put_load(x, v, 'q',
                      arena_printf(w->arena, "u * %lldLL",
                                   step_of(buffer_of(x->w, value_at(x, v)->buffer))));
     close_brace(w);
@@ -266,20 +276,69 @@ static const char *loaded_text(struct emitter *w, value_id v) {
     return arena_printf(w->arena, "k_get(q%u[u][j / %d], j %% %d)", v, vec, vec);
 }
 
-/* What step u reads, and the loads of the step that takes its place. */
+/* Of the step `at` behind the block's first one, into registers `to`. */
+static void put_next_loads(struct recurrent_text *x, char to) {
+    struct emitter *w = x->w;
+    line(w, "const int later = t0 + at;");
+    line(w, "(void)later;");
+    for (value_id v = 0; v < w->k->values.n; v++)
+        if (x->needed[v] && x->ahead[v])
+            put_load(x, v, to,
+                     arena_printf(w->arena, "at * %lldLL",
+                                  step_of(buffer_of(x->w, value_at(x, v)->buffer))));
+}
+
+/* All of a block, at steps that this text says. */
+static void put_block_loads(struct recurrent_text *x, const char *at) {
+    struct emitter *w = x->w;
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int u = 0; u < %d; u++)", x->y->block);
+    line(w, "const int at = %s;", at);
+    put_next_loads(x, 'w');
+    close_brace(w);
+}
+
+/* What the next block reads. Where that is the last one, and no whole one, its last step stands for
+ * those that are missing: branches in between would cost moves. */
+static void put_ahead(struct recurrent_text *x) {
+    struct emitter *w = x->w;
+    int block = x->y->block;
+    long long n = x->r->n;
+    if (!recurrence_doubles(x->y)) return;
+    for (value_id v = 0; v < w->k->values.n; v++)
+        if (x->needed[v] && x->ahead[v]) put_registers(x, v, 'w');
+    open_brace(w, "if (t0 + %d <= %lld)", 2 * block, n);
+    put_block_loads(x, arena_printf(w->arena, "u + %d", block));
+    close_brace(w);
+    if (n % block == 0) return;
+    open_brace(w, "else if (t0 + %d < %lld)", block, n);
+    put_block_loads(x, arena_printf(w->arena, "t0 + u + %d < %lld ? u + %d : (int)%lld - t0", block,
+                                    n, block, n - 1));
+    close_brace(w);
+}
+
+static void put_arrived(struct recurrent_text *x) {
+    struct emitter *w = x->w;
+    if (!recurrence_doubles(x->y)) return;
+    open_brace(w, "if (t0 + %d < %lld)", x->y->block, (long long)x->r->n);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int u = 0; u < %d; u++)", x->y->block);
+    for (value_id v = 0; v < w->k->values.n; v++)
+        if (x->needed[v] && x->ahead[v])
+            line(w, "for (int i = 0; i < %d; i++) q%u[u][i] = w%u[u][i];", parts_of(x, v), v, v);
+    close_brace(w);
+    close_brace(w);
+}
+
+/* What step u reads. */
 static void put_loads(struct recurrent_text *x) {
     struct emitter *w = x->w;
     for (value_id v = 0; v < w->k->values.n; v++)
         if (x->needed[v] && x->ahead[v]) put_value(x, v, loaded_text);
-    const char *t = x->r->n % x->y->ahead ? "t" : "t0"; /* of all steps that are written out */
-    open_brace(w, "if (%s + %d < %lld)", t, x->y->ahead, (long long)x->r->n);
-    line(w, "const int later = t + %d;", x->y->ahead);
-    line(w, "(void)later;");
-    for (value_id v = 0; v < w->k->values.n; v++)
-        if (x->needed[v] && x->ahead[v])
-            put_load(x, v, "u",
-                     arena_printf(w->arena, "(u + %d) * %lldLL", x->y->ahead,
-                                  step_of(buffer_of(x->w, value_at(x, v)->buffer))));
+    if (recurrence_doubles(x->y)) return;
+    open_brace(w, "if (t0 + 1 < %lld)", (long long)x->r->n);
+    line(w, "const int at = 1;");
+    put_next_loads(x, 'q');
     close_brace(w);
 }
 
@@ -364,7 +423,7 @@ static void put_store(struct recurrent_text *x, uint32_t i) {
 
 static void put_moves(struct recurrent_text *x) {
     struct emitter *w = x->w;
-    long long ahead = x->y->ahead;
+    long long ahead = x->y->block;
     for (value_id v = 0; v < w->k->values.n; v++)
         if (x->needed[v] && x->ahead[v])
             line(w, "l%u += %lldLL;", v, ahead * step_of(buffer_of(x->w, value_at(x, v)->buffer)));
@@ -376,9 +435,10 @@ static void put_moves(struct recurrent_text *x) {
 
 static void put_steps(struct recurrent_text *x) {
     struct emitter *w = x->w;
-    long long n = x->r->n, ahead = x->y->ahead;
+    long long n = x->r->n, ahead = x->y->block;
     line(w, "#pragma unroll 1");
     open_brace(w, "for (int t0 = 0; t0 < %lld; t0 += %lld)", n, ahead);
+    put_ahead(x);
     line(w, "#pragma unroll");
     open_brace(w, "for (int u = 0; u < %lld; u++)", ahead);
     line(w, "const int t = t0 + u;");
@@ -390,6 +450,7 @@ static void put_steps(struct recurrent_text *x) {
     for (uint32_t i = 0; i < w->k->stores.n; i++) put_store(x, i);
     put_carries(x);
     close_brace(w);
+    put_arrived(x);
     put_moves(x);
     close_brace(w);
 }

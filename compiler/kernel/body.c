@@ -300,7 +300,8 @@ static bool covers(const struct builder *w, const struct member *M, ex axis) {
     return false;
 }
 
-/* What all points of a recurrence make that have the same of some axes, the first of them stores. */
+/* What all points of a recurrence make that have the same of some axes, the first of them stores.
+ */
 static ex first_guard(struct builder *w, const struct member *M, ex guard) {
     struct exprs *p = w->k->ex;
     for (int i = 0; i < w->g->n_x && w->g->recurrent; i++) {

@@ -315,7 +315,7 @@ static const char *points_layout(const struct kernel *k, int points, struct layo
     if (points > 1 && kept_bytes(k, points) > MOST)
         return arena_printf(a, "x=%d: too much is carried", points);
     r->points = points;
-    r->lanes = r->ahead = 1;
+    r->lanes = r->ahead = r->block = 1;
     r->own = (int)kernel_size(k, AXIS_R);
     r->blocks = tile_count(kernel_size(k, AXIS_X), points);
     y->threads = 1;
@@ -333,6 +333,8 @@ const char *recurrence_layout(const struct kernel *k, const struct config *c, st
     if (cpu) return points_layout(k, c->knob[KNOB_x], y, r, a);
     r->own = c->knob[KNOB_r];
     r->ahead = c->knob[KNOB_stages];
+    if (r->ahead > 1 && r->ahead % 2) return "stages is odd";
+    r->block = r->ahead > 1 ? r->ahead / 2 : 1;
     r->lanes = 1;
     if (r->own > n) return arena_printf(a, "r=%d", r->own);
     while (r->lanes * r->own < n) r->lanes *= 2;
@@ -343,7 +345,7 @@ const char *recurrence_layout(const struct kernel *k, const struct config *c, st
     if (!least && registers_of(k, r) > MOST_REGISTERS)
         return arena_printf(a, "%lld registers; %d is the limit", (long long)registers_of(k, r),
                             MOST_REGISTERS);
-    if (r->ahead > 1 && instructions_of(k, r) * r->ahead > MOST_INSTRUCTIONS)
+    if (r->block > 1 && instructions_of(k, r) * r->block > MOST_INSTRUCTIONS)
         return "too many instructions";
     y->threads = c->knob[KNOB_warps] * k->limits->warp;
     r->blocks = tile_count(kernel_size(k, AXIS_X) * r->lanes, y->threads);
@@ -371,20 +373,68 @@ static double chain_of(const struct kernel *k, const struct recurrent_layout *y)
     return longest;
 }
 
+/* What a thread loads, or stores. */
+struct access_of {
+    ex index;
+    uint8_t mask;
+    int vec, bytes; /* elements at once, and of one of them */
+    bool stores;
+};
+
+/* How much of the sectors that a warp touches at once counts: neighbours are a thread's vector,
+ * those of lanes that have one each, or points side by side. */
+static double used_of_sectors(const struct kernel *k, const struct recurrent_layout *y,
+                              const struct access_of *a) {
+    const double SECTOR = 32;
+    int warp = k->limits->warp, points = warp / y->lanes;
+    bool wide = a->mask & MASK_R, along = wide && index_stride(k, a->index, AXIS_R) == 1;
+    int64_t by_x =
+        a->mask & MASK_X && points > 1 ? index_stride_inside(k, a->index, AXIS_X, points) : 0;
+    double run = a->bytes;
+    if (!(a->mask & MASK_X) || (!wide && by_x == 0)) return 1; /* all threads' */
+    if (along) run *= a->vec == y->own ? y->own * y->lanes : a->stores ? a->vec : y->own;
+    if (by_x == 1) run *= points;
+    return fmin(1, run / SECTOR);
+}
+
+/* Bytes of the sectors that are asked for or stored to. */
+static double bytes_of_sectors(const struct kernel *k, const struct recurrent_layout *y) {
+    double bytes = 0;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (!recurrence_loads_ahead(k, v)) continue;
+        struct access_of a = {x->index, x->mask, recurrence_load_vector(k, y, v),
+                              dtype_bytes(buffer_at(k, x->buffer)->meta.dtype), false};
+        bytes += bytes_of_steps(k, x->buffer) / used_of_sectors(k, y, &a);
+    }
+    for (uint32_t i = 0; i < k->stores.n; i++) {
+        const struct store_node *s = &k->stores.at[i];
+        const struct buffer *b = buffer_at(k, s->buffer);
+        struct access_of a = {s->index, s->mask, recurrence_store_vector(k, y, s),
+                              dtype_bytes(b->meta.dtype), true};
+        if (k->recurrent->last[i]) continue;
+        bytes += bytes_of(k, s->buffer) * (double)k->recurrent->n / used_of_sectors(k, y, &a);
+    }
+    return bytes;
+}
+
 /* us, of an H200, of five configs of one program: a step takes its instructions, of all warps that
  * a scheduler has, or what is behind each other in it, or its part of a way to memory. */
 static double cost_on_gpu(const struct kernel *k, const struct layout *y) {
-    const double START = 2.5, CLOCK = 1700, MEMORY = 900, L2_BYTES_A_US = 4e6, SCHEDULERS = 4,
+    const double START = 2.5, CLOCK = 1700, MEMORY = 900, BYTES_A_US = 4e6,
+                 SECTOR_BYTES_A_US = 5.5e6, SCHEDULERS = 4,
                  ALONE =
                      1.4; /* clocks of an instruction, of a warp that has a scheduler to itself */
     const struct recurrent_layout *r = y->recurrent;
     double warps = y->threads / 32.0;
     double blocks = ceil((double)r->blocks / k->limits->units);
     double of_one = ceil(blocks * warps / SCHEDULERS);
-    double issue = fmax(of_one, ALONE) * instructions_of(k, r), wait = MEMORY / r->ahead;
+    double issue = fmax(of_one, ALONE) * instructions_of(k, r), wait = MEMORY / r->block;
     double step = fmax(issue, fmax(chain_of(k, r), wait)) + 0.1 * (issue + wait);
     double us = step * (double)k->recurrent->n / CLOCK;
-    return START + fmax(us, (k->bytes_read + k->bytes_written) / L2_BYTES_A_US);
+    double moved = fmax((k->bytes_read + k->bytes_written) / BYTES_A_US,
+                        bytes_of_sectors(k, r) / SECTOR_BYTES_A_US);
+    return START + fmax(us, moved);
 }
 
 /* us: a task's step is what its vectors take, and where what is kept is more than the first cache
@@ -406,7 +456,7 @@ double recurrence_cost(const struct kernel *k, const struct layout *y) {
 /* ---- what is worth trying -------------------------------------------------------------------- */
 
 void propose_recurrence(struct space *s) {
-    static const int32_t warps[] = {1, 2, 4}, ahead[] = {1, 2, 4, 8, 16, 32};
+    static const int32_t warps[] = {1, 2, 4}, ahead[] = {1, 2, 4, 8, 16, 32, 64};
     int64_t n = kernel_size(s->k, AXIS_R);
     for (int x = 1; x <= 512 && s->k->limits->kind == DEVICE_CPU; x *= 2)
         propose(s, CONFIG(K(x, x)));

@@ -1,4 +1,5 @@
-/* recurrence_impl.h: what recurrence.c, distribute.c, sink.c and readout.c share. Private to loop/. */
+/* recurrence_impl.h: what recurrence.c, distribute.c, sink.c and readout.c share. Private to loop/.
+ */
 #ifndef WS_LOOP_RECURRENCE_IMPL_H
 #define WS_LOOP_RECURRENCE_IMPL_H
 
