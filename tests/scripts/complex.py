@@ -106,3 +106,5 @@ for t in (torch.ones_like(z), torch.zeros_like(z, dtype=torch.float64), z.new_on
     print(t.dtype, t.shape, four(t))
 w = z.clone()
 print(w.unsqueeze_(0).shape, w.t_().shape, w.squeeze_(1).shape, torch.nonzero(z).tolist(), four(a.mT.__rmatmul__(a)), four(torch.logit(torch.tensor([0.2, 0.9]), 0.6)))
+z, kept = torch.tensor([1 + 2j, 3 - 4j, 2j]), torch.tensor([True, False, True])
+print(four(torch.masked.cumsum(z, 0, mask=kept)), four(torch.masked.cumprod(z, 0, mask=kept)), four(torch.masked.mean(z, 0, mask=kept)), torch.atleast_2d(z).shape, torch.atleast_3d(z)[0, 1].shape, four(torch.block_diag(z[:1], z[1:])))

@@ -106,3 +106,9 @@ g = torch.Generator().manual_seed(3)
 first = torch.poisson(rates, generator=g)
 print((first == torch.poisson(rates, generator=torch.Generator().manual_seed(3))).all().item())
 print(torch.distributions.Poisson(torch.tensor([2.0, 30.0])).sample((3,)).shape)
+
+# -- of what has no gradient, zeros; a batch of what has names
+x = torch.tensor([[3.0, 1.0, 2.0], [0.5, -1.0, 4.0]])
+print(torch.func.grad(lambda x: (x > 1).float().sum())(x), torch.func.grad(lambda x: torch.ones_like(x).sum())(x[0]))
+found = torch.func.vmap(lambda x: torch.topk(x, 2))(x)
+print(found.values, found.indices, torch.func.vmap(lambda x: x.max(0), out_dims=0)(x)[1], torch.func.vmap(torch.aminmax)(x)[0])

@@ -121,3 +121,5 @@ print([n for n, _ in m.named_parameters()], [n for n, _ in nn.MultiheadAttention
 print(46236956174337096.0, 1e16, 9999999999999998.0, -1.2345678901234567e16, 1e-4, 0.00001234)
 pool = nn.FractionalMaxPool3d(2, output_size=2, _random_samples=torch.linspace(0, 0.9, 12).reshape(2, 2, 3))
 print(pool(torch.arange(250.0).remainder(7).reshape(2, 5, 5, 5)).shape)
+m = nn.MultiheadAttention(4, 2, add_bias_kv=True, kdim=3)
+print([t.shape for t in m(torch.ones(5, 4), torch.ones(6, 3), torch.ones(6, 4), key_padding_mask=torch.zeros(6, dtype=torch.bool))], m(torch.ones(5, 4), torch.ones(6, 3), torch.ones(6, 4), need_weights=False)[1])

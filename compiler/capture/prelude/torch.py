@@ -729,7 +729,7 @@ def dstack(tensors):
 def _each_of(function):
     """Of one tensor, of several, or of a list of them."""
     def apply(*tensors):
-        if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+        if len(tensors) == 1 and not isinstance(tensors[0], (list, tuple)):
             return function(tensors[0])
         tensors = tensors[0] if len(tensors) == 1 else tensors
         return tuple([function(x) for x in tensors])

@@ -32,7 +32,7 @@ def _differentiated(function, argnums, args, kwargs):
 
 def _gradients(out, wanted):
     leaves, form = tree_flatten(wanted)
-    found = _grad([out], leaves, [None], True)
+    found = _grad_along([out], leaves, [None])
     return tree_unflatten([torch.zeros_like(x) if g is None else g for g, x in zip(found, leaves)], form)
 
 
@@ -135,6 +135,8 @@ def _joined(outs, dims):
     first = outs[0]
     if isinstance(first, (list, tuple)):
         parts = [_joined(list(part), dims[i] if isinstance(dims, (list, tuple)) else dims) for i, part in enumerate(zip(*outs))]
+        if hasattr(first, '_name'):  # values and indices
+            return type(first)(*parts, first._name)
         return type(first)(*parts) if hasattr(first, '_fields') else type(first)(parts)
     if isinstance(first, dict):
         return {key: _joined([out[key] for out in outs], dims) for key in first}

@@ -101,11 +101,13 @@ def normalize(input, ord, dim, *, eps=1e-12, dtype=None, mask=None):
 
 
 def cumsum(input, dim, *, dtype=None, mask=None):
-    return _kept(_cast(input, dtype), mask, 0).cumsum(dim, dtype=dtype or input.dtype)
+    x = _kept(_cast(input, dtype), mask, 0)
+    return x.cumsum(dim) if x.is_complex() else x.cumsum(dim, dtype=x.dtype)
 
 
 def cumprod(input, dim, *, dtype=None, mask=None):
-    return _kept(_cast(input, dtype), mask, 1).cumprod(dim, dtype=dtype or input.dtype)
+    x = _kept(_cast(input, dtype), mask, 1)
+    return x.cumprod(dim) if x.is_complex() else x.cumprod(dim, dtype=x.dtype)
 
 
 def softmax(input, dim, *, dtype=None, mask=None):

@@ -297,7 +297,8 @@ class MultiheadAttention(nn.Module):
             query, key, value = query.transpose(0, 1), key.transpose(0, 1), value.transpose(0, 1)
         if not self._ws_plain:
             out, weights = self._ws_any(query, key, value, key_padding_mask, attn_mask, average_attn_weights)
-            out = out if batched else out.squeeze(0)
+            if not batched:
+                out, weights = out.squeeze(0), weights.squeeze(0)
             return out if self.batch_first or not batched else out.transpose(0, 1), weights if need_weights else None
         if same and of_one:
             q, k, v = self._ws_project(query, 0, 3)
