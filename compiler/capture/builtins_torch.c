@@ -167,7 +167,9 @@ NATIVE(torch_make_tensor) {
         return vm->eager ? eager_data(vm, rest->at[0], &type)
                          : tensor_constant(vm, rest->at[0], &type);
     }
-    return tensor_call(vm, OP_EMPTY, rest->at, rest->n);
+    struct py none = py_int(0); /* torch.Tensor() has no elements */
+    return rest->n ? tensor_call(vm, OP_EMPTY, rest->at, rest->n)
+                   : tensor_call(vm, OP_EMPTY, &none, 1);
 }
 
 /* The tensor becomes another value, of another dtype perhaps: Module.half(). */

@@ -39,3 +39,6 @@ for way in ('bilinear', 'zoh', 'euler', 'backward_diff'):
     states = signal.cont2discrete((np.array([[0.0, 1.0], [-2.0, -3.0]]), np.array([[0.0], [1.0]]), np.array([[1.0, 0.5]]), np.array([[0.0]])), 0.1, way)
     print(way, [part.round(6).tolist() for part in states[:4]], states[4])
 print([next_fast_len(n) for n in (7, 11, 49, 97, 128)], [scipy.fft.next_fast_len(n) for n in (7, 13, 49, 97)])
+print(scipy.special.eval_legendre(np.arange(4)[:, None], np.array([0.1, -0.5])).round(5).tolist(), round(scipy.special.eval_legendre(3, 0.2), 5))
+print(scipy.special.eval_chebyt(3, np.array([0.3])).round(5), scipy.special.eval_laguerre(2, 0.5), round(scipy.special.eval_hermite(2, 0.5), 5))
+print(torch.tensor(range(3)), torch.as_tensor(range(1, 7, 2)), torch.IntTensor(), torch.Tensor().shape, torch.tensor(range(2), dtype=torch.float32))

@@ -11,10 +11,19 @@ def _of_values(function):
     return lambda x, *args: float(run([float(x)], *args)[0]) if isinstance(x, (int, float)) else run(x, *args)
 
 
+def _of_degrees(function):
+    """Of a degree and a point, numbers or arrays."""
+    run = _of_arrays(lambda n, x: function(x, n))
+    return lambda n, x: float(run([n], [float(x)])[0]) if isinstance(n, int) and isinstance(x, (int, float)) else run(n, x)
+
+
 _s = torch.special
 expit, logit, erf, erfc, erfinv = [_of_values(f) for f in (_s.expit, _s.logit, _s.erf, _s.erfc, _s.erfinv)]
 gammaln, digamma, psi, ndtr, ndtri = [_of_values(f) for f in (_s.gammaln, _s.digamma, _s.digamma, _s.ndtr, _s.ndtri)]
 i0, i1, j0, j1, xlogy = [_of_values(f) for f in (_s.i0, _s.i1, _s.bessel_j0, _s.bessel_j1, _s.xlogy)]
+eval_legendre, eval_chebyt, eval_chebyu, eval_hermite, eval_hermitenorm, eval_laguerre = [
+    _of_degrees(f) for f in (_s.legendre_polynomial_p, _s.chebyshev_polynomial_t, _s.chebyshev_polynomial_u,
+                             _s.hermite_polynomial_h, _s.hermite_polynomial_he, _s.laguerre_polynomial_l)]
 softmax = _of_arrays(lambda x, axis=None: torch.softmax(x.reshape(-1) if axis is None else x, -1 if axis is None else axis).reshape(x.shape))
 log_softmax = _of_arrays(lambda x, axis=None: torch.log_softmax(x.reshape(-1) if axis is None else x, -1 if axis is None else axis).reshape(x.shape))
 

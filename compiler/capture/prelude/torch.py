@@ -265,6 +265,7 @@ def from_numpy(ndarray):
 
 
 def tensor(data, dtype=None, device=None, requires_grad=False):
+    data = list(data) if isinstance(data, range) else data
     if _holds_arrays(data):
         from numpy import array
         x = array(data)._t
@@ -903,6 +904,7 @@ class _TypeOf:
         self.dtype = dtype
 
     def __call__(self, *data):
+        data = data or (0,)
         whole = len(data) == 1 and (isinstance(data[0], (list, tuple)) and type(data[0]) is not Size or _is_array(data[0]))
         return tensor(data[0], self.dtype).to(self.dtype) if whole else Tensor(*data).to(self.dtype)
 
