@@ -808,7 +808,7 @@ static double joined_steps(const struct kernel *k, const struct layout *y) {
 static double from_launch_us(const struct kernel *k, const struct layout *y, double launch,
                              double grid, double turns) {
     const double PLAIN = 0.0027, EXPENSIVE = 0.0094, WARP = 0.0034, BLOCKS = 0.037, SHARED = 1,
-                 SECOND = 1.2, LAST = 1.25, COPIED = 0.31, STEP = 0.05,
+                 SECOND = 1.2, LAST = 1.25, COPIED = 0.31, STEP = 0.05, CARRIED = 0.7,
                  HINT = 0.2;   /* gains nothing: what differs otherwise is tried first */
     const double UNIT = 110e3; /* bytes that a multiprocessor reads in 1 us */
     /* Clocks of a scheduler, of each warp of later blocks, and of all for each instruction that
@@ -834,7 +834,7 @@ static double from_launch_us(const struct kernel *k, const struct layout *y, dou
     double us = launch + fmax(alone, issued) +
                 turns * fmax(joined_us(k, y), warps * clock * JOINS * joined_steps(k, y)) +
                 WARP * layout_warps(k, y) + BLOCKS * grid / d->units +
-                STEP * (steps * cost_reads(k, y) - 1);
+                (k->kind == KERNEL_SCAN ? CARRIED : STEP) * (steps * cost_reads(k, y) - 1);
     us += (torn_clocks(k, y) / grid * blocks + warps * (1 - 1 / blocks) * ISSUED) * clock;
     int registers = thread_registers(k, y, loaded_words(k, y)), most = 255;
     double at_once = (double)resident_blocks(k, y, registers < most ? registers : most);

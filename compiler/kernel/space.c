@@ -126,6 +126,17 @@ static int add_again(const struct space *s, uint32_t from, struct config *list, 
     return added;
 }
 
+/* What blocks that look back take is known of long rows: of short ones two are tried, too. */
+static int add_looking(const struct space *s, uint32_t from, struct config *list, int n) {
+    int added = 0;
+    for (uint32_t i = from; i < s->all.n && added < MAX_LOOKING; i++) {
+        const struct config *c = &s->all.at[i].c;
+        if (c->knob[KNOB_look_back] && s->k->kind == KERNEL_SCAN && !listed(list, n + added, c))
+            list[n + added++] = *c;
+    }
+    return added;
+}
+
 /* What it costs to list sources has not been measured: a few such configs are tried, whatever the
  * cost model says; and some that sort them before, unless they are far behind. */
 static int add_listing(const struct space *s, uint32_t from, struct config *list) {
@@ -362,7 +373,7 @@ void kernel_configs(const struct kernel *k, struct arena *a, const struct config
     while (keep > 16 && s.all.at[keep - 1].cost > 3 * s.all.at[0].cost) keep--;
     struct config *list = NEW_ARRAY(a, struct config,
                                     keep + N_HINTS * MAX_STAYING + 2 * MAX_AHEAD + MAX_AGAIN +
-                                        MAX_LISTING + 2 + 2 * MAX_OWN);
+                                        MAX_LOOKING + MAX_LISTING + 2 + 2 * MAX_OWN);
     for (uint32_t i = 0; i < keep; i++) list[i] = s.all.at[i].c;
     *out = list;
     *n = (int)keep + add_hinted(k, a, list, (int)keep);
@@ -371,7 +382,9 @@ void kernel_configs(const struct kernel *k, struct arena *a, const struct config
     *n += add_hint(k, a, list, *n - ahead, ahead, *n, KNOB_stay_l2);
     int again = add_again(&s, keep, list, *n), listing = 0;
     *n += again;
+    int looking = add_looking(&s, keep, list, *n);
+    *n += looking;
     if (k->landing) listing = add_listing(&s, keep, list + *n);
     *n += listing;
-    *pruned = (int)(s.all.n - keep) - again - listing;
+    *pruned = (int)(s.all.n - keep) - again - looking - listing;
 }

@@ -16,6 +16,7 @@ enum {
     MAX_LISTING = 8,  /* configs that list what lands in a tile */
     MAX_OWN = 4,      /* configs whose threads have lists of their own; or take sources in turns */
     MAX_AGAIN = 6,    /* configs that read rows again, of those that the cost model ruled out */
+    MAX_LOOKING = 2,  /* configs whose tiles of a scan look back, of those */
     LONG_ROW = 8192,  /* columns from which a cluster of blocks may share a row */
     MOST_ALONE = 128, /* columns of a row that a thread has to itself, one by one */
 };

@@ -810,7 +810,7 @@ static const char *const sequences[] = {
     "graph(%x: f32[37, 65]) {\n %q = mul(%x, %x)\n %m = mean(%q, [0], True)\n"
     " %y = div(%x, %m)\n %s = sum(%y, 1, True)\n %z = sub(%y, %s)\n %t = amax(%z, 0)\n"
     " return %z, %t\n}\n",
-    "graph(%x: bf16[6, 9, 20]) {\n %a = cumsum(%x, 0)\n %b = cumsum(%a, 2)\n %c = mul(%b, 2)\n"
+    "graph(%x: bf16[3, 5, 16]) {\n %a = cumsum(%x, 0)\n %b = cumsum(%a, 2)\n %c = mul(%b, 2)\n"
     " %d = cumsum(%c, 1)\n return %d\n}\n",
     "graph(%x: f32[40, 8]) {\n %q = mul(%x, %x)\n %m = mean(%q)\n %y = mul(%x, %m)\n"
     " %s = softmax(%y, 0)\n %t = sum(%s, 1)\n return %s, %t\n}\n",
