@@ -62,6 +62,7 @@ enum {
     MAX_WORK = 64,        /* ... and what they may cost, in additions */
     WORK_OF_CALL = 8,     /* exp and the like, roots and remainders */
     WORK_OF_BYTE = 8,     /* additions in the time that a byte takes, with some distance */
+    SHARED = 4,           /* times that an element is made: fuse.c makes such once */
     WORK_OF_LOAD = 8,     /* address and wait, where a byte read is there already, or nearly */
     WORK_OF_LEAF = 2,     /* address, of each leaf but one of an element of a factor */
     SMALL = 16,           /* times smaller than what is made of it */
@@ -515,7 +516,8 @@ static int64_t saving(struct recompute *r, buffer_id b, const struct chain *c) {
         int64_t times = factor ? elements : axes_numel(r->l, G->x, G->n_x) * depth;
         int of = (factor ? factor_work(r, c) : c->work) - at_hand;
         if (of > 0) work += of * times;
-        hidden &= !G->matmul && is_hidden(r, g, of * times, size, more);
+        hidden &=
+            !G->matmul && times < SHARED * elements && is_hidden(r, g, of * times, size, more);
     }
     return saved > chained && (work / WORK_OF_BYTE <= saved || hidden) ? saved : 0;
 }
