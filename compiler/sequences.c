@@ -49,8 +49,8 @@ static struct ws_kernel describe_sequence(struct compile *c, const struct ws_ker
         for (uint32_t j = 0; j < parts[i]->buffers.n; j++) {
             uint64_t place = places.n;
             buffer_id b = parts[i]->buffers.at[j];
-            map_put(&places, &b, sizeof b, place);
-            if (map_get(&places, &b, sizeof b, &place)) buf_printf(&text, "%d ", (int)place);
+            if (!map_get(&places, &b, sizeof b, &place)) map_put(&places, &b, sizeof b, place);
+            buf_printf(&text, "%d ", (int)place);
         }
     }
     out.hash = arena_printf(c->arena, "%016llx", (unsigned long long)hash_bytes(text.p, text.n));
@@ -64,13 +64,36 @@ static bool has_room(const struct kernel *const *parts, int n) {
     return all <= GROUP_MAX_BUFFERS;
 }
 
-/* Do the kernels touch the same memory, of which at least one writes it? A temporary's place in the
- * pool may be another one's, that is no longer read when launches follow each other. */
+/* The buffer that b is a piece of (schedule/pieces.c); b itself if it is of none. */
+static int whole_of(const struct ws_program *p, int b) {
+    size_t from;
+    return p->buffers[b].kind == WS_BUF_WINDOW ? ws_window_at(p, b, 0, &from) : b;
+}
+
+/* Do buffers a and b share memory? Pieces of one whole do not overlap each other, but the whole. A
+ * temporary's place in the pool may be another one's, that is no longer read when launches follow
+ * each other. */
 static bool is_in_way(const struct ws_program *p, int a, int b) {
-    const struct ws_buffer *x = &p->buffers[a], *y = &p->buffers[b];
-    if (a == b) return true;
+    int of_a = whole_of(p, a), of_b = whole_of(p, b);
+    const struct ws_buffer *x = &p->buffers[of_a], *y = &p->buffers[of_b];
+    if (of_a == of_b) return a == b || a == of_a || b == of_b;
     if (x->kind != WS_BUF_TEMP || y->kind != WS_BUF_TEMP) return false;
     return x->offset < y->offset + y->bytes && y->offset < x->offset + x->bytes;
+}
+
+/* Which buffers are stored in pieces. No part of a sequence may read such a one: what parts read of
+ * each other is what one of them has stored. */
+static bool *find_wholes(const struct ws_program *p, struct arena *a) {
+    bool *whole = NEW_ARRAY(a, bool, p->n_buffers);
+    for (int b = 0; b < p->n_buffers; b++)
+        if (whole_of(p, b) != b) whole[whole_of(p, b)] = true;
+    return whole;
+}
+
+static bool reads_any(const struct ws_kernel *k, const bool *of) {
+    for (int i = 0; i < k->n_reads; i++)
+        if (of[k->reads[i]]) return true;
+    return false;
 }
 
 static bool writes_into(const struct ws_program *p, const struct ws_kernel *from, const int *to,
@@ -99,9 +122,11 @@ void make_sequences(struct compile *c, struct kernel *const *kernels) {
     bool *takes = NEW_ARRAY(c->arena, bool, n);
     const struct kernel **all = NEW_ARRAY(c->arena, const struct kernel *, n);
     if (c->fusion == WS_EAGER || !c->limits->sequences) return;
+    const bool *wholes = find_wholes(p, c->arena);
     for (int i = 0; i < n; i++) {
         all[i] = kernels[i];
-        takes[i] = !p->kernels[i].at_load && !p->kernels[i].loop && !p->kernels[i].all_steps;
+        takes[i] = !p->kernels[i].at_load && !p->kernels[i].loop && !p->kernels[i].all_steps &&
+                   !reads_any(&p->kernels[i], wholes);
     }
     struct sequences found = sequences_find(all, takes, n, is_independent, p, c->arena);
     int *length = found.length;
