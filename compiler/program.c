@@ -1,5 +1,5 @@
-/* program.c: the program of a schedule: its buffers, a kernel for each group with its text's hash, what
- * these move, what is updated in place, and which kernels are the same.
+/* program.c: the program of a schedule: its buffers, a kernel for each group with its text's hash,
+ * what these move, what is updated in place, and which kernels are the same.
  *
  *     groups -> kernels, verified -> ws_kernel each -> sequences of small ones (sequences.c) */
 #include <string.h>

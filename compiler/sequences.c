@@ -1,8 +1,7 @@
-/* sequences.c: small kernels of a program that follow each other become one of its kernels, with one
- * launch (kernel/sequence.h): which may, by what they read and write, and how the tuner sees it.
+/* sequences.c: small kernels of a program that follow each other become one kernel of it, one
+ * launch (kernel/sequence.h): which may, by what they read and write; and how the tuner sees it.
  *
- *     kernels 0 to 3: sum, norm; softmax; gelu     ->     kernel 0: sum, then norm; 1: softmax; 2: gelu
- */
+ *     kernels 0, 1, 2: mean; softmax; amax     ->     kernel 0: "sequence" of three parts */
 #include "base/base.h"
 #include "compile_impl.h"
 #include "loop/loop.h"
