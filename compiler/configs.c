@@ -1,5 +1,5 @@
-/* configs.c: what the tuner asks of a program: the configs of a kernel, which are legal, and its text
- * under one of them; and what `explain` says of all kernels. */
+/* configs.c: what the tuner asks of a program: the configs of a kernel, which are legal, and its
+ * text under one of them; and what `explain` says of all kernels. */
 #include <string.h>
 
 #include "compile_impl.h"
