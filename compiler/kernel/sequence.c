@@ -177,7 +177,9 @@ static struct part_times times_of(const struct kernel *k, struct arena *a) {
     struct part_times us = no_times();
     if (goes_in_turn(k)) time_in_turn(k, &us, a);
     if (goes_beside(k)) time_beside(k, &us, a);
-    us.alone = fmax(LAUNCH, kernel_least_cost(k, NULL, a));
+    struct arena *scratch = arena_within(a); /* all configs that are looked at */
+    us.alone = fmax(LAUNCH, kernel_least_cost(k, NULL, scratch));
+    arena_free(scratch);
     return us;
 }
 

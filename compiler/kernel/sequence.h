@@ -24,10 +24,8 @@
 
 #include "kernel/kernel.h"
 
-enum {
-    SEQUENCE_MOST = 16
-}; /* parts: compilers take time for each, and registers are those of the
-                                one with most */
+/* Parts: compilers take time for each, and registers are those of the one with most. */
+enum { SEQUENCE_MOST = 16 };
 
 struct sequence {
     int n; /* 2 at least */

@@ -95,7 +95,9 @@ static bool adds_up(const struct parts *x, uint32_t k) {
         for (inst_id i = 0; i < l->nests.at[r].insts.n; i++) {
             const struct inst *load = &l->nests.at[r].insts.at[i];
             const struct loop_window *w = &l->buffers.at[load->buffer].window;
-            if (load->kind != INST_LOAD || !is_carried(x, load->buffer)) continue;
+            if (load->kind != INST_LOAD) continue;
+            if (load->buffer == n->out) return false; /* the sum so far, in this step */
+            if (!is_carried(x, load->buffer)) continue;
             if (w->start == out->window.of) return false;
             if (w->of != out->window.of) continue;
             if (r != k || load->guarded || load->dtype != last->dtype) return false;

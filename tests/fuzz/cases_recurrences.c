@@ -57,6 +57,12 @@
                   "  %n: " type "[" b ", " d ", " n "] = add(%p, %b)\n  return %n\n}",             \
                   0) "\n" behind "}\n"
 
+/* A running sum of states, of which each step has sums along both dimensions. */
+#define RUNNING                                                                                    \
+    "graph(%h: f32[5, 7], %s: f32[5, 7], %x: f32[5, 7]) {\n  %d = mul(%h, 0.5)\n"                  \
+    "  %n: f32[5, 7] = add(%d, %x)\n  %t: f32[5, 7] = add(%s, %n)\n  %o = sum(%t, [1])\n"          \
+    "  %p = sum(%t, [0])\n  return %n, %t, %o, %p\n}"
+
 /* The memory of an mLSTM, its first output, with what it is divided by. */
 #define MATRIX_MEMORY(name, output)                                                                \
     name " = " LOOP("%c, %n, %m, %k, %v, %i, %f", "0, 1, 2, -1, -1, -1, -1",                       \
@@ -200,6 +206,14 @@ static const char *const programs[] = {
     /* along the width, and along the states: one of them alone can be in the steps */
     READ("10", "2", "6", "4", "f32",
          "%m = mul(%hs, %w)\n%y = sum(%m, [3])\n%z = sum(%m, [2])\nreturn %y, %z\n"),
+    /* a sum so far is read in each step, by sums one way and the other: it is no sum behind the
+     * loop */
+    "graph(%h: f32[5, 7], %s: f32[5, 7], %x: f32[9, 5, 7]) {\n"
+    "%y = " LOOP("%h, %s, %x", "0, 1, -1", "0, 0, 0", "0, 0, 1", "9", RUNNING,
+                 2) "\n"
+                    "%z = " LOOP("%h, %s, %x", "0, 1, -1", "0, 0, 0", "0, 0, 1", "9", RUNNING,
+                                 3) "\n"
+                                    "return %y, %z\n}\n",
 };
 
 void cases_recurrences(struct arena *a, case_vec *out) {

@@ -206,7 +206,9 @@ static const char *const declared[] = {
     "k_idx",        "k_wgmma",       "k_wgmma_first", "k_wgmma_beside", "k_wgmma_second",
     "k_wgmma_twin", "k_wgmma_pairs", "k_read_sums",   "k_read_pairs",   "k_again",
     "k_panel",      "k_block",       "k_part_0",      "k_part_1",       "k_part_2",
-    "k_part_3",     "k_part_4",      "k_part_5"};
+    "k_part_3",     "k_part_4",      "k_part_5",      "k_part_6",       "k_part_7",
+    "k_part_8",     "k_part_9",      "k_part_10",     "k_part_11",      "k_part_12",
+    "k_part_13",    "k_part_14",     "k_part_15"};
 enum { N_DECLARED = sizeof declared / sizeof *declared };
 
 /* Graphs of the same shapes share kernels. A text names its entries. */
