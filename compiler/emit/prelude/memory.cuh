@@ -230,34 +230,45 @@ template <int HINTS> K_DEVICE unsigned long long k_l2_policy() {
     return policy;
 }
 #endif
-#define K_LOAD_WORDS(kind, hint, POLICY, policy_input)                                                    \
-    if (BYTES == 1) {                                                                                     \
-        unsigned short h;                                                                                 \
-        asm volatile("ld.global" kind hint ".u8 %0, [%1]" POLICY(2) ";"                                   \
-                     : "=h"(h) : "l"(at) policy_input);                                                   \
-        w[0] = h;                                                                                         \
-    } else if (BYTES == 2) {                                                                              \
-        unsigned short h;                                                                                 \
-        asm volatile("ld.global" kind hint ".u16 %0, [%1]" POLICY(2) ";"                                  \
-                     : "=h"(h) : "l"(at) policy_input);                                                   \
-        w[0] = h;                                                                                         \
-    } else if (BYTES == 4) {                                                                              \
-        asm volatile("ld.global" kind hint ".u32 %0, [%1]" POLICY(2) ";"                                  \
-                     : "=r"(w[0]) : "l"(at) policy_input);                                                \
-    } else if (BYTES == 8) {                                                                              \
-        asm volatile("ld.global" kind hint ".v2.u32 {%0, %1}, [%2]" POLICY(3) ";"                         \
-                     : "=r"(w[0]), "=r"(w[1]) : "l"(at) policy_input);                                    \
-    } else {                                                                                              \
-        _Pragma("unroll") for (int i = 0; i < BYTES / 16; i++)                                            \
-            asm volatile("ld.global" kind hint ".v4.u32 {%0, %1, %2, %3}, [%4]" POLICY(5) ";"             \
-                         : "=r"(w[4 * i]), "=r"(w[4 * i + 1]), "=r"(w[4 * i + 2]), "=r"(w[4 * i + 3])     \
-                         : "l"((const char *)at + 16 * i) policy_input);                                  \
+#define K_LOAD_WORDS(IF, OUT, condition, kind, hint, POLICY, ...)                                                 \
+    if (BYTES == 1) {                                                                                             \
+        unsigned short h = 0;                                                                                     \
+        asm volatile(IF(2) "ld.global" kind hint ".u8 %0, [%1]" POLICY(3) ";}"                                    \
+                     : OUT "h"(h) : "l"(at), condition __VA_ARGS__);                                              \
+        w[0] = h;                                                                                                 \
+    } else if (BYTES == 2) {                                                                                      \
+        unsigned short h = 0;                                                                                     \
+        asm volatile(IF(2) "ld.global" kind hint ".u16 %0, [%1]" POLICY(3) ";}"                                   \
+                     : OUT "h"(h) : "l"(at), condition __VA_ARGS__);                                              \
+        w[0] = h;                                                                                                 \
+    } else if (BYTES == 4) {                                                                                      \
+        asm volatile(IF(2) "ld.global" kind hint ".u32 %0, [%1]" POLICY(3) ";}"                                   \
+                     : OUT "r"(w[0]) : "l"(at), condition __VA_ARGS__);                                           \
+    } else if (BYTES == 8) {                                                                                      \
+        asm volatile(IF(3) "ld.global" kind hint ".v2.u32 {%0, %1}, [%2]" POLICY(4) ";}"                          \
+                     : OUT "r"(w[0]), OUT "r"(w[1]) : "l"(at), condition __VA_ARGS__);                            \
+    } else {                                                                                                      \
+        _Pragma("unroll") for (int i = 0; i < BYTES / 16; i++)                                                    \
+            asm volatile(IF(5) "ld.global" kind hint ".v4.u32 {%0, %1, %2, %3}, [%4]" POLICY(6) ";}"              \
+                         : OUT "r"(w[4 * i]), OUT "r"(w[4 * i + 1]), OUT "r"(w[4 * i + 2]), OUT "r"(w[4 * i + 3]) \
+                         : "l"((const char *)at + 16 * i), condition __VA_ARGS__);                                \
     }
+#define K_ALWAYS(operand) "{"
+#define K_WHERE(operand) "{.reg .pred c; setp.ne.s32 c, %" #operand ", 0; @c "
 #define K_NO_POLICY(operand) ""
 #define K_POLICY(operand) ", %" #operand
 #define K_POLICY_INPUT , "l"(policy)
-template <int BYTES, int HINTS> K_DEVICE void k_load_words(unsigned *w, const void *at) {
+#define K_LOAD_AS(kind, hint, POLICY, ...)                                       \
+    if (IF) {                                                                    \
+        K_LOAD_WORDS(K_WHERE, "+", "r"((int)c), kind, hint, POLICY, __VA_ARGS__) \
+    } else {                                                                     \
+        K_LOAD_WORDS(K_ALWAYS, "=", "n"(1), kind, hint, POLICY, __VA_ARGS__)     \
+    }
+/* IF: where c holds; else w stays as it is. The load itself has the condition: a branch around each would keep compilers
+ * from moving them together, and make a policy anew behind each. */
+template <int BYTES, int HINTS, bool IF = false> K_DEVICE void k_load_words(unsigned *w, const void *at, bool c = true) {
 #ifdef WS_EMULATOR
+    if (IF && !c) return;
     if (HINTS & K_NOW)
         emu_load_now(w, at, BYTES);
     else
@@ -266,20 +277,20 @@ template <int BYTES, int HINTS> K_DEVICE void k_load_words(unsigned *w, const vo
     const unsigned long long policy = k_l2_policy<HINTS>();
     if (HINTS & (K_HERE | K_NOW)) {
         if (HINTS & (K_LEAVE_L2 | K_STAY_L2)) {
-            K_LOAD_WORDS("", ".L2::cache_hint", K_POLICY, K_POLICY_INPUT)
+            K_LOAD_AS("", ".L2::cache_hint", K_POLICY, K_POLICY_INPUT)
         } else {
-            K_LOAD_WORDS("", "", K_NO_POLICY, )
+            K_LOAD_AS("", "", K_NO_POLICY, )
         }
     } else if (HINTS & (K_LEAVE_L2 | K_STAY_L2)) {
         if (HINTS & K_SKIP_L1) {
-            K_LOAD_WORDS(".nc", ".L1::no_allocate.L2::cache_hint", K_POLICY, K_POLICY_INPUT)
+            K_LOAD_AS(".nc", ".L1::no_allocate.L2::cache_hint", K_POLICY, K_POLICY_INPUT)
         } else {
-            K_LOAD_WORDS(".nc", ".L2::cache_hint", K_POLICY, K_POLICY_INPUT)
+            K_LOAD_AS(".nc", ".L2::cache_hint", K_POLICY, K_POLICY_INPUT)
         }
     } else if (HINTS & K_SKIP_L1) {
-        K_LOAD_WORDS(".nc", ".L1::no_allocate", K_NO_POLICY, )
+        K_LOAD_AS(".nc", ".L1::no_allocate", K_NO_POLICY, )
     } else {
-        K_LOAD_WORDS(".nc", "", K_NO_POLICY, )
+        K_LOAD_AS(".nc", "", K_NO_POLICY, )
     }
 #endif
 }
@@ -352,7 +363,7 @@ template <typename T, int N, int HINTS = 0> K_DEVICE k_pack<T, N> k_load_if(bool
     k_pack<T, N> p;
 #pragma unroll
     for (int i = 0; i < (int)(sizeof p.w / sizeof *p.w); i++) p.w[i] = 0;
-    if (c) k_load_words<k_pack<T, N>::BYTES, HINTS>(p.w, at);
+    k_load_words<k_pack<T, N>::BYTES, HINTS, true>(p.w, at, c);
     return p;
 }
 /* The first n of them, or all; for others zeros, and they are not read. */
@@ -393,7 +404,7 @@ template <typename T> K_DEVICE typename k_math<T>::type k_load1_if_now(bool c, c
 #ifdef WS_EMULATOR
         emu_load_now(w, at, BYTES);
 #else
-        K_LOAD_WORDS(".cg", "", K_NO_POLICY, )
+        K_LOAD_WORDS(K_ALWAYS, "=", "n"(1), ".cg", "", K_NO_POLICY, )
 #endif
     }
     return k_get(p, 0);
