@@ -3,19 +3,21 @@
  *     what no step changes, and what is carried into the first, to registers
  *     what the first block of steps reads, to registers, as it lies in memory
  *     for each block of steps
- *         what the next block reads, to registers of its own
+ *         with ahead=1: what the next block reads, to registers of its own
  *         for each step
+ *             else: what the next block's same step reads, where this one's was
  *             what is made of what it reads, and of what is carried; sums: of a thread's own
  *             elements, then lanes'
  *             stores; what is carried into the next one
  *
- * A block's steps are written out, that registers have names. All of its loads are asked for
- * before its first step, and waited for behind its last one: ptxas moves loads into registers that
- * are read in between behind these reads, to the block's end, where each block waits for memory. A
- * value that varies along r is an array a7, an element for each of the thread's own, others are
- * numbers v7, the same in all lanes of a point. Memory has the names m0, m1, ..; p0, p1, .. what
- * does not move in it; l7 is where the thread's next load for v7 begins, s0, s1, .. where its
- * stores go in the step at hand. */
+ * A block's steps are written out, that registers have names. With ahead=1 all of the next block's
+ * loads are asked for before the block's first step, and waited for behind its last one; else a
+ * step's register is loaded again when the step has read it. That takes half the registers, but
+ * ptxas may move such loads to the block's end, where each block waits for memory. A value that varies along
+ * r is an array a7, an element for each of the thread's own, others are numbers v7, the same in all
+ * lanes of a point. Memory has the names m0, m1, ..; p0, p1, .. what does not move in it; l7 is
+ * where the thread's next load for v7 begins, s0, s1, .. where its stores go in the step at
+ * hand. */
 #include <string.h>
 
 #include "emit/impl.h"
@@ -218,7 +220,7 @@ static const char *guard_text(struct recurrent_text *x, value_id guard) {
     struct emitter *w = x->w;
     struct exprs *p = w->k->ex;
     if (!recurrence_counts(w->k, guard)) return ref(w, guard);
-    ex later = ex_index(p, "later", ex_const(p, x->r->n + x->y->ahead));
+    ex later = ex_index(p, "later", ex_const(p, x->r->n + x->y->block));
     return ex_text(w, ex_subst(p, value_at(x, guard)->index, &x->r->step, &later, 1));
 }
 
@@ -250,6 +252,19 @@ static void put_registers(struct recurrent_text *x, value_id v, char name) {
          vector_of(x, v), name, v, x->y->block, parts_of(x, v));
 }
 
+/* What was loaded before the loop is there, before it begins: it goes through an operation that the
+ * compiler cannot know to change nothing. Else the loop's first reader waited for it in each block,
+ * and, as loads under way are counted together, for those that were just asked for. */
+static void put_settled(struct recurrent_text *x, value_id v) {
+    struct emitter *w = x->w;
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int i = 0; i < %d; i++)", parts_of(x, v));
+    line(w, "#pragma unroll");
+    line(w, "for (int e = 0; e < q%u[u][i].WORDS; e++) q%u[u][i].w[e] ^= blockIdx.y; /* 0 */", v,
+         v);
+    close_brace(w);
+}
+
 static void put_first_loads(struct recurrent_text *x) {
     struct emitter *w = x->w;
     for (value_id v = 0; v < w->k->values.n; v++) {
@@ -266,6 +281,12 @@ static void put_first_loads(struct recurrent_text *x) {
             put_load(x, v, 'q',
                      arena_printf(w->arena, "u * %lldLL",
                                   step_of(buffer_of(x->w, value_at(x, v)->buffer))));
+    close_brace(w);
+    if (!x->y->doubles) return;
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int u = 0; u < %d; u++)", x->y->block);
+    for (value_id v = 0; v < w->k->values.n; v++)
+        if (x->needed[v] && x->ahead[v]) put_settled(x, v);
     close_brace(w);
 }
 
@@ -304,7 +325,7 @@ static void put_ahead(struct recurrent_text *x) {
     struct emitter *w = x->w;
     int block = x->y->block;
     long long n = x->r->n;
-    if (!recurrence_doubles(x->y)) return;
+    if (!x->y->doubles) return;
     for (value_id v = 0; v < w->k->values.n; v++)
         if (x->needed[v] && x->ahead[v]) put_registers(x, v, 'w');
     open_brace(w, "if (t0 + %d <= %lld)", 2 * block, n);
@@ -319,7 +340,7 @@ static void put_ahead(struct recurrent_text *x) {
 
 static void put_arrived(struct recurrent_text *x) {
     struct emitter *w = x->w;
-    if (!recurrence_doubles(x->y)) return;
+    if (!x->y->doubles) return;
     open_brace(w, "if (t0 + %d < %lld)", x->y->block, (long long)x->r->n);
     line(w, "#pragma unroll");
     open_brace(w, "for (int u = 0; u < %d; u++)", x->y->block);
@@ -330,14 +351,15 @@ static void put_arrived(struct recurrent_text *x) {
     close_brace(w);
 }
 
-/* What step u reads. */
+/* What step u reads; and where no block is under way, that of the step which takes its place. */
 static void put_loads(struct recurrent_text *x) {
     struct emitter *w = x->w;
     for (value_id v = 0; v < w->k->values.n; v++)
         if (x->needed[v] && x->ahead[v]) put_value(x, v, loaded_text);
-    if (recurrence_doubles(x->y)) return;
-    open_brace(w, "if (t0 + 1 < %lld)", (long long)x->r->n);
-    line(w, "const int at = 1;");
+    if (x->y->doubles) return;
+    const char *t = x->r->n % x->y->block ? "t" : "t0"; /* of all steps that are written out */
+    open_brace(w, "if (%s + %d < %lld)", t, x->y->block, (long long)x->r->n);
+    line(w, "const int at = u + %d;", x->y->block);
     put_next_loads(x, 'q');
     close_brace(w);
 }

@@ -43,7 +43,7 @@
                  "they may sum up columns")                                                        \
     KNOB(fit, "blocks that the registers of a multiprocessor must suffice for; 0: for one")        \
     KNOB(stages, "with blocks: rows under way at a time, all but one of them copied ahead into "   \
-                 "shared memory")                                                                  \
+                 "shared memory; recurrences on a GPU: steps whose loads registers hold")          \
     KNOB(turn, "1: pointwise operands that lie across are transposed in shared memory; matmul by " \
                "threads: 1, 2, 3: the left factor, the right one, or both, whose memory runs "     \
                "along the depth, are transposed by a launch before")                               \
@@ -53,7 +53,9 @@
          "blocks of a loop's steps look at what they read of the step before until it is there, "  \
          "and do not meet")                                                                        \
     KNOB(ahead,                                                                                    \
-         "1: on the CPU, what is read next is prefetched: the next row, or a page further on")     \
+         "1: on the CPU, what is read next is prefetched: the next row, or a page further on; "    \
+         "recurrences on a GPU: the next half of the stages' steps has registers of its own, "     \
+         "which are loaded before this half's first step")                                         \
     KNOB(shift, "1: operands out of step with vectors are read by two of them, and shifted")       \
     KNOB(mma, "matmul: on the matrix units; m, n and k are a block's tile; 1: by warpgroups, "     \
               "which have 64 rows of it each (sm_90a, and sm_100a, whose sums lie in tensor "      \

@@ -334,8 +334,9 @@ static void put_recurrence(struct buf *b, const struct block *p) {
     if (x->points)
         buf_printf(b, "%lld steps, a task %d points\n", (long long)k->recurrent->n, x->points);
     else
-        buf_printf(b, "%lld steps, a point %d lanes of %d elements, loads %d steps ahead\n",
-                   (long long)k->recurrent->n, x->lanes, x->own, x->ahead);
+        buf_printf(b, "%lld steps, a point %d lanes of %d elements, loads %d steps ahead%s\n",
+                   (long long)k->recurrent->n, x->lanes, x->own, x->block,
+                   x->doubles ? ", by blocks" : "");
     for (value_id v = 0; v < k->values.n; v++) put_values(b, k, &v, 1, 1);
     for (uint32_t i = 0; i < k->stores.n; i++) {
         buf_puts(b, "    ");

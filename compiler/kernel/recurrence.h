@@ -9,10 +9,11 @@
  *     store p5[x] = v11       0 + 1 t of 6144 in memory 5
  *
  * On a GPU a point x is `lanes` threads' of a warp, each of which has `own` elements along r,
- * neighbours. Steps go by blocks of half of `ahead`: registers hold what so many steps read, of a
- * block and of the next one, whose loads are under way. On a CPU a thread takes `points` neighbours
- * x, which are lanes of vectors, with all of r, through all steps, and then the next ones: what is
- * carried stays in the first cache. */
+ * neighbours. Steps go by blocks that are written out: registers hold what a block's steps read.
+ * They are loaded again for the next block as soon as their step is done, or, with ahead=1, the
+ * next block has registers of its own, which are loaded before the block's first step. On a CPU
+ * a thread takes `points` neighbours x, which are lanes of vectors, with all of r, through all
+ * steps, and then the next ones: what is carried stays in the first cache. */
 #ifndef WS_KERNEL_RECURRENCE_H
 #define WS_KERNEL_RECURRENCE_H
 
@@ -35,9 +36,10 @@ struct recurrent {
 
 /* Of a layout. */
 struct recurrent_layout {
-    int lanes, own, ahead;
-    int block;  /* steps that are written out: half of `ahead`, or 1 */
-    int points; /* CPU; else 0 */
+    int lanes, own;
+    int block;    /* steps that are written out */
+    bool doubles; /* the next block has registers of its own */
+    int points;   /* CPU; else 0 */
     int64_t blocks;
 };
 
@@ -57,9 +59,6 @@ bool *recurrence_needed(const struct kernel *k, struct arena *a);
 int recurrence_load_vector(const struct kernel *k, const struct recurrent_layout *y, value_id load);
 int recurrence_store_vector(const struct kernel *k, const struct recurrent_layout *y,
                             const struct store_node *s);
-
-/* Has the next block of steps registers of its own? */
-static inline bool recurrence_doubles(const struct recurrent_layout *y) { return y->ahead > 1; }
 
 const char *recurrence_layout(const struct kernel *k, const struct config *c, struct layout *y,
                               struct arena *a);
