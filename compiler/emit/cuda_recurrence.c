@@ -10,14 +10,14 @@
  *             elements, then lanes'
  *             stores; what is carried into the next one
  *
- * A block's steps are written out, that registers have names. With ahead=1 all of the next block's
- * loads are asked for before the block's first step, and waited for behind its last one; else a
- * step's register is loaded again when the step has read it. That takes half the registers, but
- * ptxas may move such loads to the block's end, where each block waits for memory. A value that varies along
- * r is an array a7, an element for each of the thread's own, others are numbers v7, the same in all
- * lanes of a point. Memory has the names m0, m1, ..; p0, p1, .. what does not move in it; l7 is
- * where the thread's next load for v7 begins, s0, s1, .. where its stores go in the step at
- * hand. */
+ * A block's steps are written out, that registers have names. With ahead=1 all of the next
+ * block's loads are asked for before the block's first step, and waited for behind its last one;
+ * else a step's register is loaded again when the step has read it. That takes half the
+ * registers, but ptxas may move such loads to the block's end, where each block waits for
+ * memory. A value that varies along r is an array a7, an element for each of the thread's own,
+ * others are numbers v7, the same in all lanes of a point. Memory has the names m0, m1, ..; p0,
+ * p1, .. what does not move in it; l7 is where the thread's next load for v7 begins, s0, s1, ..
+ * where its stores go in the step at hand. */
 #include <string.h>
 
 #include "emit/impl.h"
