@@ -57,8 +57,25 @@ static void test_wholes_are_read_behind(void **state) {
     arena_free(a);
 }
 
+/* Kernels that need nothing of each other are one launch where that is most of what they take. */
+static void test_small_ones_beside(void **state) {
+    static const struct { int n, kernels; } cases[] = {{16, 1}, {700, 2}};
+    struct arena *a = arena_new();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int n = cases[i].n;
+        const struct ws_program *p = program_of(
+            a, arena_printf(a,
+                            "graph(%%x: f32[%d, %d], %%y: f32[%d, %d]) {\n %%a = sum(%%x, 1)\n"
+                            " %%b = amax(%%y, [0])\n return %%a, %%b\n}\n",
+                            n, n, n, n + 1));
+        assert_int_equal(p->n_kernels, cases[i].kernels);
+    }
+    arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_hash_says_what_is_shared),
-                                       cmocka_unit_test(test_wholes_are_read_behind)};
+                                       cmocka_unit_test(test_wholes_are_read_behind),
+                                       cmocka_unit_test(test_small_ones_beside)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
