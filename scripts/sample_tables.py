@@ -10,7 +10,8 @@ KIND names the script that wrote the file: torch (check_torch.sh), cost, lookup 
 all of them, and those that are slower than PyTorch's), kernelbench, models and attention (bench_kernelbench.sh, ...),
 overlap (bench_overlap.sh), misses (bench_suite.sh; FILE, and that of sizes), counted (bench --profile), searches (bench_search.sh), ordering
 (cost_model.py), planted (plant_errors.sh), nights (bench_nights.sh), fused (bench_fused.sh), checked (check_kernelbench.py), opinfo (check_opinfo.py), graphs (check_graphs.py), sums
-(bench_sums.py), devices (device_sample.sh), scale (bench_history_scale.sh) or kills (make kill-test). Below each table stands who wrote it,
+(bench_sums.py), devices (device_sample.sh), scale (bench_history_scale.sh) kills (make kill-test) or generated
+(bench_generated.sh). Below each table stands who wrote it,
 where and when. scripts/readme_tables.sh puts them there. A figure is drawn from the CSV of the same name; index.csv of
 reports/samples has its command.
 Exit codes: 0 fine, 1 a file is missing or foreign, 2 usage."""
@@ -445,6 +446,33 @@ def mutants(path, rows):
 # ---- figures ----------------------------------------------------------------------------------------------------------
 
 
+def generated(path, rows):
+    """The sums of bench_generated.sh's table, and the programs that miss: slower than PyTorch, or large and far from the floor."""
+    timed = [r for r in rows if r["ours_us"]]
+    beside = [r for r in timed if r["best_over_ours"]]
+    large = [r for r in timed if float(r["mbytes"]) >= 50]
+    tiny = [r for r in beside if float(r["ours_us"]) < 10]
+    best = {r["name"]: float(r["ours_us"]) * float(r["best_over_ours"]) for r in beside}  # of PyTorch, whose ways may fail
+    late = sum(float(r["ours_us"]) - best[r["name"]] > 0.3 for r in tiny)
+    ratios = [float(r["best_over_ours"]) for r in beside]
+    shares = [float(r["roof_pct"]) for r in large]
+    in_turn = [float(r["in_turn_pct"] or r["roof_pct"]) for r in large]
+    table(["programs<", "how many", "what is counted<", "value"],
+          [("beside PyTorch", len(beside), "best of PyTorch over ours, geometric mean", f"{geomean(ratios):.3f}"),
+           ("beside PyTorch", len(beside), "under 0.95", sum(ratio < 0.95 for ratio in ratios)),
+           ("under 10 µs", len(tiny), "slower than the best of PyTorch by over 0.3 µs", late),
+           ("50 MB and up", len(large), "at 90 % of copy speed, by least bytes", sum(share >= 90 for share in shares)),
+           ("50 MB and up", len(large), "at 90 %, with what any program reads again", sum(share >= 90 for share in in_turn))])
+    print()
+    misses = [r for r in timed if float(r["best_over_ours"] or 1) < 0.95 or (r in large and float(r["roof_pct"]) < 80)]
+    table(["program<", "dtype<", "mode<", "steps<", "MB", "floor µs", "ours µs", "best of PyTorch µs", "% of the floor",
+           "% with what is read again", "launches"],
+          [(r["name"], r["dtype"], r["mode"], r["steps"], r["mbytes"], r["floor_us"], r["ours_us"],
+            f"{best[r['name']]:.2f}" if r["name"] in best else "-", r["roof_pct"], r["in_turn_pct"] or "-", r["launches"])
+           for r in misses])
+    sourced("scripts/bench_generated.sh", path)
+
+
 def figure(path):
     """The figure of a bench, or of the suite, with a caption."""
     samples = "reports/samples"
@@ -491,7 +519,7 @@ def devices(path, rows):
 KINDS = {"devices": devices, "torch": torch, "cost": measures("bench_cost.sh"), "lookup": measures("bench_lookup.sh"),
          "capture": measures("bench_capture.sh"), "repeat": repeat, "sizes": sizes, "products": products, "slower": slower,
          "convolutions": convolutions, "kernelbench": kernelbench, "models": models, "attention": attention,
-         "planted": planted, "histories": histories, "nights": nights, "fused": fused, "scale": scale, "checked": checked, "opinfo": opinfo, "graphs": graphs, "sums": sums, "kills": kills, "reference": reference,
+         "planted": planted, "histories": histories, "nights": nights, "fused": fused, "scale": scale, "checked": checked, "opinfo": opinfo, "graphs": graphs, "sums": sums, "kills": kills, "reference": reference, "generated": generated,
          "mutants": mutants, "overlap": overlap, "misses": misses, "counted": counted, "searches": searches, "ordering": ordering}
 
 
