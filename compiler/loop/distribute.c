@@ -364,7 +364,8 @@ static void put_sum(struct parts *x, uint32_t k) {
         for (inst_id i = 0; i < l->nests.at[r].insts.n; i++) {
             struct inst *load = &l->nests.at[r].insts.at[i];
             if (load->kind != INST_LOAD || load->buffer != w.of) continue;
-            memmove(load->index, load->index + 1, sizeof *load->index * --load->n_index);
+            load->n_index--;
+            memmove(load->index, load->index + 1, load->n_index * sizeof *load->index);
             load->buffer = result;
         }
 }
