@@ -249,7 +249,8 @@ struct py tensor_subscript(struct vm *vm, struct py x, struct py index) {
     struct py picked;
     struct masked m;
     if (index.kind == PY_TUPLE && !x.tensor->selected && !tensor_is_eager(vm, x) &&
-        has_one_mask(vm, x, index, &m) && !m.before && !mask_is_constant(vm, m.mask)) {
+        has_one_mask(vm, x, index, &m) && !m.before &&
+        !tensor_is_eager(vm, mask_known(vm, m.mask))) {
         x = tensor_subscript(vm, x, m.rest); /* x[mask, 0] is x[:, 0][mask] */
         index = m.mask;
     }
