@@ -13,7 +13,7 @@
  * 16, and 2.36 as launches; two norms of [32, 32] 1.54 and 2.40, three parts of 320 elements 2.47
  * and 3.70. */
 static const double LAUNCH = 1.1, BETWEEN = 0.1, OF_WARP = 0.009, OF_PART = 0.6;
-enum { N_WARPS = RANKED_WARPS, MOST_BYTES = 1 << 18 /* that a part moves */ };
+enum { N_WARPS = RANKED_WARPS };
 
 /* Are its blocks of rows alone, and of no others' launches? */
 static bool is_of_rows(const struct kernel *k) {
@@ -23,6 +23,13 @@ static bool is_of_rows(const struct kernel *k) {
            kernel_size(k, AXIS_R) > 0;
 }
 
+/* Does a launch matter more than that all parts have the same warps? Two transposes of 3 MB each
+ * take an H200 10.1 us so, and 5.6 as launches. */
+static bool goes_beside(const struct kernel *k) {
+    const double MOST_BYTES = 1 << 18;
+    return is_of_rows(k) && k->bytes_read + k->bytes_written <= MOST_BYTES;
+}
+
 /* Is all of it little work for one block, about 2 us of a multiprocessor? Of scans, whose threads
  * wait for each other in each turn, less: two of 6480 elements take an H200 3.5 us as one block's,
  * and 2.8 as launches. */
@@ -30,14 +37,7 @@ static bool goes_in_turn(const struct kernel *k) {
     enum { MOST_ELEMENTS = 1 << 15, MOST_SCANNED = 1 << 10 };
     int64_t elements = size_of(k, AXIS_X) * size_of(k, AXIS_R);
     if (k->kind == KERNEL_SCAN && elements > MOST_SCANNED) return false;
-    return is_of_rows(k) && elements <= MOST_ELEMENTS &&
-           k->bytes_read + k->bytes_written <= MOST_BYTES;
-}
-
-/* Does a launch matter more than that all parts have the same warps? Two transposes of 3 MB each
- * take an H200 10.1 us so, and 5.6 as launches. */
-static bool goes_beside(const struct kernel *k) {
-    return is_of_rows(k) && k->bytes_read + k->bytes_written <= MOST_BYTES;
+    return goes_beside(k) && elements <= MOST_ELEMENTS;
 }
 
 /* Does each block of the layout only compute and store its own elements? */
@@ -130,7 +130,7 @@ static struct best best_beside(const struct kernel *k, int warps, struct arena *
     int w = 0;
     kernel_rank_by_warps(k, &r, a);
     while (1 << w < warps) w++;
-    b.us = r.us[w] == INFINITY ? INFINITY : fmax(0, r.us[w] - LAUNCH);
+    b.us = fmax(0, r.us[w] - LAUNCH);
     b.config = r.of[w];
     return b;
 }

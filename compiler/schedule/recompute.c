@@ -450,6 +450,25 @@ static bool loads_little(const struct recompute *r, buffer_id b, const struct ch
     return LITTLE * bytes <= buffer_bytes(r->l, b);
 }
 
+static int64_t points_of(const struct recompute *r, const struct nest *n) {
+    return axes_numel(r->l, n->axes, n->n_axes) * axes_numel(r->l, n->reduce, n->n_reduce);
+}
+
+/* Bytes of memory that a group reads of each of its tensors that was not met yet. */
+static int64_t bytes_read(struct recompute *r, uint32_t g) {
+    const struct group *G = &r->s->groups.at[g];
+    int64_t bytes = 0;
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        const struct nest *n = &r->l->nests.at[G->members.at[m].nest];
+        for (uint32_t i = 0; i < n->insts.n; i++) {
+            const struct inst *x = &n->insts.at[i];
+            if (x->kind == INST_LOAD && in_memory(r, x->buffer) && meet(r, x->buffer))
+                bytes += leaf_bytes(r, x->buffer, points_of(r, n));
+        }
+    }
+    return bytes;
+}
+
 /* Does all that group g computes, with so much more work, take less than what it moves then? */
 static bool is_hidden(struct recompute *r, uint32_t g, int64_t work, int64_t less, int64_t more) {
     enum { PART = 2 }; /* of the time that memory takes */
@@ -458,17 +477,11 @@ static bool is_hidden(struct recompute *r, uint32_t g, int64_t work, int64_t les
     r->sight++;
     for (uint32_t m = 0; m < G->members.n; m++) {
         const struct nest *n = &r->l->nests.at[G->members.at[m].nest];
-        int64_t elements =
-            axes_numel(r->l, n->axes, n->n_axes) * axes_numel(r->l, n->reduce, n->n_reduce);
         int own = nest_work(n);
-        work += (own < 0 ? nest_size(n) : own) * elements;
+        work += (own < 0 ? nest_size(n) : own) * points_of(r, n);
         if (in_memory(r, n->out) && meet(r, n->out)) bytes += buffer_bytes(r->l, n->out);
-        for (uint32_t i = 0; i < n->insts.n; i++) {
-            const struct inst *x = &n->insts.at[i];
-            if (x->kind == INST_LOAD && in_memory(r, x->buffer) && meet(r, x->buffer))
-                bytes += leaf_bytes(r, x->buffer, elements);
-        }
     }
+    bytes += bytes_read(r, g);
     return work <= bytes * WORK_OF_BYTE / PART;
 }
 
@@ -751,23 +764,6 @@ static bool may_go(const struct recompute *r, uint32_t g) {
     return any;
 }
 
-/* Bytes of memory that a group reads of each of its tensors. */
-static int64_t bytes_read(struct recompute *r, uint32_t g) {
-    const struct group *G = &r->s->groups.at[g];
-    int64_t bytes = 0;
-    r->sight++;
-    for (uint32_t m = 0; m < G->members.n; m++) {
-        const struct nest *n = &r->l->nests.at[G->members.at[m].nest];
-        int64_t elements = axes_numel(r->l, n->axes, n->n_axes);
-        for (uint32_t i = 0; i < n->insts.n; i++) {
-            const struct inst *x = &n->insts.at[i];
-            if (x->kind == INST_LOAD && in_memory(r, x->buffer) && meet(r, x->buffer))
-                bytes += leaf_bytes(r, x->buffer, elements);
-        }
-    }
-    return bytes;
-}
-
 /* How reader h would make what it reads of group g; *read: bytes of that. */
 static struct chain chain_for(struct recompute *r, uint32_t g, uint32_t h, int64_t *read,
                               int64_t *elements) {
@@ -790,6 +786,7 @@ static void consider_kernel(struct recompute *r, uint32_t g) {
     const struct group *G = &r->s->groups.at[g];
     VEC(uint32_t) by = {0};
     VEC(struct chain) chains = {0};
+    r->sight++;
     int64_t saved = bytes_read(r, g), work = 0;
     for (uint32_t m = 0; m < G->members.n; m++) {
         buffer_id b = r->l->nests.at[G->members.at[m].nest].out;
