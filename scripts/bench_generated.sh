@@ -19,8 +19,9 @@
 #           the CPU
 #
 # Written: OUTDIR/programs/*.py; OUTDIR/results/*.csv and OUTDIR/why/*.csv, all rows; OUTDIR/generated.csv, a line a program
-# (scripts/generated_table.py, which prints the worst of them with the reason, and the sums). On the CPU, which others may
-# use, the least time of each counts.
+# (scripts/generated_table.py, which prints the worst of them with the reason, and the sums); OUTDIR/misses.csv, what was
+# counted of each long kernel of those that lost, and what held it. On the CPU, which others may use, the least time of each
+# counts.
 #
 # Environment: OUTDIR (generated-results), WARPSMITH (build/warpsmith), DEVICE (cuda:0), PYTHON (python3)
 #   SEEDS   (1-200) as in 1-9,20

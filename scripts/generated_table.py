@@ -16,6 +16,10 @@ a failure or a wrong output; bytes that all its kernels together move over the p
 to a small program; the counters of its longest kernel; else that kernel's own share of the roof. With --least the least
 time of each row is taken instead of the median: for machines that others use.
 
+Where there are counters, out/misses.csv says of each kernel that takes LONG % and more of a losing program's time what the
+hardware counted, and what held it: bandwidth (its DRAM bytes went at NEAR % of copy speed and more: what it loses, it loses by bytes
+moved again), issue slots or a pipe that were busy for BUSY % of the time, else the wait that warps spent most of their time in.
+
 Exit codes: 0 fine, 1 a program failed, is wrong, is not judged or was not timed, 2 wrong call."""
 
 import argparse
@@ -35,6 +39,12 @@ COLUMNS = ["name", "dtype", "mode", "steps", "device", "date", "git_rev", "mbyte
 LARGE, TINY = 50, 10  # megabytes moved, us
 FAST, SLOW = 90, 0.95  # % of copy speed, of PyTorch's best
 MORE = 1.15  # times the least bytes
+LONG = 20  # % of the program's time, of its kernels added up
+NEAR, BUSY = 85, 70  # % of copy speed, of the cycles
+COUNTED = ["kernel", "config", "median_us", "bytes", "dram_bytes", "occupancy", "l2_hit_pct", "issue_pct", "pipe", "pipe_pct", "stall",
+           "stall_pct"]
+MISSES = ["name", "dtype", "mode", "steps", "device", "date", "git_rev", "mbytes", "best_over_ours", "roof_pct", "share_pct", "dram_pct",
+          "limit"] + COUNTED
 
 
 def read_rows(path):
@@ -127,6 +137,18 @@ class Case:
                     f"{counted['pipe']} {counted['pipe_pct']} %, waits for {counted['stall']} {counted['stall_pct']} %")
         return f"longest kernel at {float(longest['roof_pct']):.0f} % of its roof" if longest["roof_pct"] else ""
 
+    def counted(self, line):
+        """A line for each long kernel of a program that lost."""
+        kernels = [r for r in self.winners(read_rows(self.out / "why" / f"{self.name}.csv")).values() if r.get("counters") == "cupti"]
+        copy, all_us = self.copy_gbps(), sum(float(r[self.time]) for r in kernels)
+        for row in kernels:
+            us = float(row[self.time])
+            if not copy or 100 * us < LONG * all_us:
+                continue
+            dram_pct = float(row["dram_bytes"] or 0) / us / 1e3 / copy * 100
+            found = {name: line[name] for name in MISSES if name in line} | {name: row[name] for name in COUNTED}
+            yield found | {"share_pct": f"{100 * us / all_us:.0f}", "dram_pct": f"{dram_pct:.1f}", "limit": limit(row, dram_pct)}
+
     def ask_in_turn(self, line, arch):
         """What is read again in any program, of one that is large and moves more than the least."""
         if not line["roof_pct"] or not line["moved_over_least"]:
@@ -162,6 +184,16 @@ class Case:
                 line.update(kernel=longest["kernel"], kernel_us=longest[self.time], config=longest["config"])
         line["reason"] = self.reason(line)
         return line
+
+
+def limit(row, dram_pct):
+    if dram_pct >= NEAR:
+        return "bandwidth"
+    if float(row["issue_pct"] or 0) >= BUSY:
+        return "issue slots"
+    if float(row["pipe_pct"] or 0) >= BUSY:
+        return f"pipe {row['pipe']}"
+    return f"waits for {row['stall']}" if row["stall"] else ""
 
 
 def is_loss(line):
@@ -220,9 +252,9 @@ def show(lines, limit):
         print(said)
 
 
-def write_table(path, lines):
+def write_table(path, lines, columns=COLUMNS):
     with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows({name: cell(value) for name, value in line.items()} for line in lines)
 
@@ -274,6 +306,8 @@ def main():
         if given.arch:
             case.ask_in_turn(line, given.arch)
     write_table(given.out / "generated.csv", lines)
+    if misses := [miss for case, line in zip(cases, lines) if is_loss(line) for miss in case.counted(line)]:
+        write_table(given.out / "misses.csv", misses, MISSES)
     show(lines, given.lines)
     return 0 if all(line["status"] == "ok" for line in lines) else 1
 

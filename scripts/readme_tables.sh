@@ -76,6 +76,7 @@ block_sums() { scripts/sample_tables.py sums "$@"; }
 block_reference() { scripts/sample_tables.py reference "$@"; }
 block_kills() { scripts/sample_tables.py kills "$@"; }
 block_generated() { scripts/sample_tables.py generated "$@"; }
+block_held() { scripts/sample_tables.py held "$@"; }
 block_mutants() { scripts/sample_tables.py mutants "$@"; }
 
 # cost, lookup, capture [PATTERN]: the measures that scripts/bench_KIND.sh has written on each machine, if it ever ran;

@@ -10,9 +10,8 @@ KIND names the script that wrote the file: torch (check_torch.sh), cost, lookup 
 all of them, and those that are slower than PyTorch's), kernelbench, models and attention (bench_kernelbench.sh, ...),
 overlap (bench_overlap.sh), misses (bench_suite.sh; FILE, and that of sizes), counted (bench --profile), searches (bench_search.sh), ordering
 (cost_model.py), planted (plant_errors.sh), nights (bench_nights.sh), fused (bench_fused.sh), checked (check_kernelbench.py), opinfo (check_opinfo.py), graphs (check_graphs.py), sums
-(bench_sums.py), devices (device_sample.sh), scale (bench_history_scale.sh) kills (make kill-test) or generated
-(bench_generated.sh). Below each table stands who wrote it,
-where and when. scripts/readme_tables.sh puts them there. A figure is drawn from the CSV of the same name; index.csv of
+(bench_sums.py), devices (device_sample.sh), scale (bench_history_scale.sh), kills (make kill-test), generated or
+held (bench_generated.sh: its table, its misses.csv). Below each table stands who wrote it, where and when. scripts/readme_tables.sh puts them there. A figure is drawn from the CSV of the same name; index.csv of
 reports/samples has its command.
 Exit codes: 0 fine, 1 a file is missing or foreign, 2 usage."""
 
@@ -473,6 +472,22 @@ def generated(path, rows):
     sourced("scripts/bench_generated.sh", path)
 
 
+def held(path, rows):
+    """What held the long kernels of programs that missed: how many, and each."""
+    limits = {}
+    for r in rows:
+        limits.setdefault(r["limit"], []).append(r)
+    table(["what held it<", "kernels", "of programs"],
+          [(limit, len(some), len({r["name"] for r in some})) for limit, some in sorted(limits.items(), key=lambda l: -len(l[1]))])
+    print()
+    table(["program<", "MB", "best of PyTorch / ours", "% of the floor", "% of its time", "DRAM, % of copy speed", "DRAM MB / least",
+           "warps %", "issue slots %", "busiest pipe %<", "main stall %<", "config<"],
+          [(r["name"], r["mbytes"], r["best_over_ours"] or "-", r["roof_pct"], r["share_pct"], r["dram_pct"],
+            f"{float(r['dram_bytes']) / float(r['bytes']):.2f}", f"{100 * float(r['occupancy']):.0f}", f"{float(r['issue_pct']):.0f}",
+            f"{r['pipe']} {float(r['pipe_pct']):.0f}", f"{r['stall']} {float(r['stall_pct']):.0f}", f"`{r['config']}`") for r in rows])
+    sourced("scripts/bench_generated.sh", path)
+
+
 def figure(path):
     """The figure of a bench, or of the suite, with a caption."""
     samples = "reports/samples"
@@ -519,7 +534,7 @@ def devices(path, rows):
 KINDS = {"devices": devices, "torch": torch, "cost": measures("bench_cost.sh"), "lookup": measures("bench_lookup.sh"),
          "capture": measures("bench_capture.sh"), "repeat": repeat, "sizes": sizes, "products": products, "slower": slower,
          "convolutions": convolutions, "kernelbench": kernelbench, "models": models, "attention": attention,
-         "planted": planted, "histories": histories, "nights": nights, "fused": fused, "scale": scale, "checked": checked, "opinfo": opinfo, "graphs": graphs, "sums": sums, "kills": kills, "reference": reference, "generated": generated,
+         "planted": planted, "histories": histories, "nights": nights, "fused": fused, "scale": scale, "checked": checked, "opinfo": opinfo, "graphs": graphs, "sums": sums, "kills": kills, "reference": reference, "generated": generated, "held": held,
          "mutants": mutants, "overlap": overlap, "misses": misses, "counted": counted, "searches": searches, "ordering": ordering}
 
 

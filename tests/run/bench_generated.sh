@@ -57,6 +57,32 @@ generated SEEDS=7
 expect 0 "again"
 cat "$OUTDIR"/results/*.csv | cmp -s - "$TMP/before" || fail "a program was timed twice"
 
+# ---- what held those that lost -----------------------------------------------------------------------------------------
+
+# Rows as of a GPU: two kernels of 100 us and one too short to be told of, of a program that took PyTorch half as long. The first
+# went at 95 % of the copy speed of 1,000 GB/s, the second had busy issue slots.
+OUTDIR=$TMP/counted
+mkdir -p "$OUTDIR/results" "$OUTDIR/why" "$OUTDIR/failed"
+head="device,timestamp,git_rev,workload,mode,dtype,kernel,config,status,role,is_winner,median_us,min_us,bytes,gbps,roof_pct,unjudged,dram_bytes,l2_hit_pct,occupancy,issue_pct,pipe,pipe_pct,stall,stall_pct,counters"
+at="GPU,2026-01-01T00:00:00Z,r,generated_9,fwd,f32"
+{
+    echo "$head"
+    echo "$at,copy,,ok,roof,0,1,1,,1000,,,,,,,,,,,"
+    echo "$at,program,a: x=1; b: x=2; c: x=3,ok,tuned,0,210,210,60000000,,,0,,,,,,,,,"
+    echo "$at,program,,ok,torch_eager,0,105,105,,,,,,,,,,,,,"
+} >"$OUTDIR/results/generated_9.csv"
+{
+    echo "$head"
+    echo "$at,a,x=1,ok,variant,1,100,100,60000000,,60,,95000000,50,0.5,20,fma,10,long_scoreboard,60,cupti"
+    echo "$at,b,x=2,ok,variant,1,100,100,60000000,,60,,60000000,50,0.5,80,fma,75,not_selected,30,cupti"
+    echo "$at,c,x=3,ok,variant,1,10,10,1000,,1,,1000,50,0.5,1,fma,1,barrier,30,cupti"
+} >"$OUTDIR/why/generated_9.csv"
+echo "generated_9 none.py f32 fwd pointwise" >"$OUTDIR/cases.txt"
+python3 -B scripts/generated_table.py "$OUTDIR/cases.txt" "$OUTDIR" >/dev/null || fail "a table of counted rows"
+[ "$(cut -d, -f1,9,11-14 "$OUTDIR/misses.csv" | tr '\n' ' ')" = \
+    'name,best_over_ours,share_pct,dram_pct,limit,kernel generated_9,0.500,48,95.0,bandwidth,a generated_9,0.500,48,60.0,issue slots,b ' ] ||
+    fail "misses.csv:" "$(cat "$OUTDIR/misses.csv")"
+
 # ---- shards and failures -----------------------------------------------------------------------------------------------
 
 # Each seed is in one shard; a warpsmith that fails, and would eat the list if it could, costs its lines alone, and is not
