@@ -268,21 +268,39 @@ static size_t peak_bytes(const struct running *x) {
     return most;
 }
 
-/* As few slices as fit; on a CPU one, as its kernels make all or nothing. False: as many as there
- * can be need more than the device has left, and would take for ever to find that out. */
+/* As few slices as fit; on a CPU one, as its kernels make all or nothing. What is not by rows stays
+ * whole in each of them: where that is nearly all, more slices are only more launches, up to one for
+ * each element. So their number doubles while that saves a share of the peak, and ends where a slice
+ * holds next to nothing. False: that many need more than the device has left, and would take for
+ * ever to find that out. */
 static bool choose_slices(struct running *x) {
+    enum { MOST_SLICES = 1 << 12, WORTHWHILE = 64 /* of the peak, saved by twice as many */ };
     size_t left = device_memory_left(x->dev);
     size_t most = x->r->memory ? x->r->memory : left == SIZE_MAX ? left : left / 10 * 9;
     set_order(x, 1);
     if (x->r->loops->steps.n) return true; /* a step has no rows of its own */
     if (!x->r->cuda || peak_bytes(x) <= most) return true;
     x->by = slices_of(x->r->loops, x->arena);
-    for (int64_t n = 2; peak_bytes(x) > most && n <= x->by.rows; n *= 2) set_order(x, n);
+    size_t peak = peak_bytes(x);
+    for (int64_t n = 2; peak > most && n <= x->by.rows && n <= MOST_SLICES; n *= 2) {
+        size_t before = peak;
+        set_order(x, n);
+        peak = peak_bytes(x);
+        if (peak <= before - before / WORTHWHILE) continue;
+        set_order(x, n / 2);
+        break;
+    }
     if (peak_bytes(x) <= left) return true;
     diag_fail(x->d, WS_MACHINE,
               "the reference needs %.3g GB at a time, and the device has %.3g GB left",
               (double)peak_bytes(x) / 1e9, (double)left / 1e9);
     return false;
+}
+
+/* Batches of launches are short calls, and many: none of them is the one that is ended. */
+static bool goes_on(struct running *x) {
+    if (device_is_stopped(x->dev)) diag_fail(x->d, WS_MACHINE, "interrupted");
+    return x->d->status == WS_OK;
 }
 
 static bool flush(struct running *x) {
@@ -379,7 +397,7 @@ static bool queue_launch(struct running *x, uint32_t place, int64_t t, bool last
         if (!is_ours(x, &from->args[i]) || !x->at[b]) continue;
         if (x->last[b] == place + 1 && (last_slice || is_sliced(x, b))) free_buffer(x, b);
     }
-    return q->n < TOGETHER || flush(x);
+    return q->n < TOGETHER || (goes_on(x) && flush(x));
 }
 
 static bool run_phase(struct running *x, enum slice_phase phase, int64_t row, int64_t rows) {

@@ -113,6 +113,8 @@ void device_limit(struct device *dev, double ms);
 /* An isolated device: a call that is under way fails, and the device is lost, a second after
  * stopped() says yes. Elsewhere nothing is stopped. */
 void device_stop_when(struct device *dev, bool (*stopped)(void));
+/* Does it say so? For who makes many short calls. */
+bool device_is_stopped(const struct device *dev);
 const struct device_limits *device_limits(const struct device *dev);
 const struct device_facts *device_facts(const struct device *dev);
 

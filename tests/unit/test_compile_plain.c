@@ -347,6 +347,69 @@ static void test_no_room(void **state) {
     arena_free(a);
 }
 
+/* Nor are there as many slices as elements where all but a little is whole in each of them: behind a
+ * sum of everything nothing goes by rows. */
+static void test_slices_that_save_little(void **state) {
+    enum { CHAIN = 12 };
+    struct arena *a = arena_new();
+    struct buf text = buf_new(a);
+    buf_puts(&text, "graph(%x: f32[64, 96]) {\n  %e = exp(%x)\n  %s = sum(%e)\n"
+                    "  %d0 = div(%e, %s)\n");
+    for (int i = 0; i < CHAIN; i++) buf_printf(&text, "  %%d%d = tanh(%%d%d)\n", i + 1, i);
+    buf_puts(&text, "  %t = sum(%d0)\n  %r = div(%d1, %t)\n");
+    for (int i = 1; i < CHAIN; i++) buf_printf(&text, "  %%r%d = mul(%%r, %%d%d)\n", i, i);
+    buf_printf(&text, "  return %%r1, %%r%d\n}\n", CHAIN - 1);
+    struct graph *g = must_parse(a, text.p);
+    struct value *in = drive_inputs(g, 1);
+    struct plain_seen seen = {0};
+    (void)state;
+    check_at(&sliced, g, in, 1, &seen);
+    assert_in_range(seen.slices, 1, 4);
+    free_values(in, g->inputs.n);
+    free(in);
+    arena_free(a);
+}
+
+static int until_stopped, asked_since;
+
+static bool stops_soon(void) {
+    asked_since += until_stopped <= 0;
+    return until_stopped-- <= 0;
+}
+
+/* Who asks for an end waits for the launches that are under way, not for all; and no memory stays. */
+static void test_stopped(void **state) {
+    enum { LINKS = 1100, TOGETHER = 256 };
+    struct arena *a = arena_new();
+    struct diag d = diag_new(a);
+    struct buf text = buf_new(a);
+    buf_puts(&text, "graph(%x: f32[4]) {\n  %a0 = exp(%x)\n");
+    for (int i = 0; i < LINKS; i++) buf_printf(&text, "  %%a%d = tanh(%%a%d)\n", i + 1, i);
+    buf_printf(&text, "  return %%a%d\n}\n", LINKS);
+    struct graph *g = must_parse(a, text.p);
+    struct reference *r = reference_lower(g, &(struct reference_options){0}, a);
+    dptr in, out;
+    (void)state;
+    assert_true(r->plain.launches.n > 4 * TOGETHER);
+    assert_int_equal(device_alloc(here.dev, 64, &in, &d), WS_OK);
+    assert_int_equal(device_alloc(here.dev, 64, &out, &d), WS_OK);
+    struct device_ops counted = *(true_ops = here.dev->ops);
+    counted.alloc = counted_alloc, counted.free = counted_free;
+    here.dev->ops = &counted;
+    held = 0;
+    device_stop_when(here.dev, stops_soon);
+    until_stopped = 2, asked_since = 0;
+    assert_int_equal(reference_run(r, here.dev, here.cc, NULL, &in, &out, NULL, a, &d), WS_MACHINE);
+    device_stop_when(here.dev, NULL);
+    here.dev->ops = true_ops;
+    assert_string_equal(d.message, "interrupted");
+    assert_int_equal(asked_since, 1);
+    assert_int_equal(held, 0);
+    device_free(here.dev, in);
+    device_free(here.dev, out);
+    arena_free(a);
+}
+
 static enum ws_status scarce_alloc(struct device *dev, size_t bytes, dptr *out, struct diag *d) {
     if (held >= most_held) return diag_fail(d, WS_MACHINE, "no more memory");
     return counted_alloc(dev, bytes, out, d);
@@ -612,6 +675,8 @@ int main(void) {
                                      cmocka_unit_test(test_exact),
                                      cmocka_unit_test(test_nothing_stays),
                                      cmocka_unit_test(test_no_room),
+                                     cmocka_unit_test(test_slices_that_save_little),
+                                     cmocka_unit_test(test_stopped),
                                      cmocka_unit_test(test_memory_is_taken_again)};
     int failed = cmocka_run_group_tests(all, NULL, NULL);
     toolchain_close(here.cc);
