@@ -377,6 +377,15 @@ static bool stops_soon(void) {
     return until_stopped-- <= 0;
 }
 
+/* A device whose calls nobody ends. */
+static enum ws_status deaf_run(struct device *dev, const struct launch *l, int n, struct diag *d) {
+    bool (*stopped)(void) = dev->stopped;
+    dev->stopped = NULL;
+    enum ws_status status = true_ops->run(dev, l, n, d);
+    dev->stopped = stopped;
+    return status;
+}
+
 /* Who asks for an end waits for the launches that are under way, not for all; and no memory stays. */
 static void test_stopped(void **state) {
     enum { LINKS = 1100, TOGETHER = 256 };
@@ -394,7 +403,7 @@ static void test_stopped(void **state) {
     assert_int_equal(device_alloc(here.dev, 64, &in, &d), WS_OK);
     assert_int_equal(device_alloc(here.dev, 64, &out, &d), WS_OK);
     struct device_ops counted = *(true_ops = here.dev->ops);
-    counted.alloc = counted_alloc, counted.free = counted_free;
+    counted.alloc = counted_alloc, counted.free = counted_free, counted.run = deaf_run;
     here.dev->ops = &counted;
     held = 0;
     device_stop_when(here.dev, stops_soon);
