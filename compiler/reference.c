@@ -36,10 +36,14 @@ static double bytes_read(const struct loops *l) {
  * kernel takes some 40 ms to compile, by NVRTC as by cc, and texts are compiled side by side. On a
  * CPU, kernels gain something where products are: elsewhere memory is what counts, of which the
  * interpreter needs less, as it computes neighbours together. What a GPU wants is not made on the
- * host where it is many bytes, which would be there as doubles. */
-static bool is_sooner(const struct reference *r) {
+ * host where it is many bytes, which would be there as doubles; but where sources land the
+ * interpreter knows, and a kernel looks at each pair of a source and a place: of vectors of tens of
+ * millions there are more than a GPU counts in an hour. direct: graph_work. */
+static bool is_sooner(const struct reference *r, double direct) {
     enum { WORK_OF_PRODUCTS = 64 /* for each element that is made */, DRAW = 10 };
     static const double MANY = 64 << 20; /* bytes */
+    static const double GPU = 1e12;      /* instructions a second */
+    static const double LONG = 60;       /* s */
     const struct loops *l = r->loops;
     double work = 0, made = 0, handed = 0, cores = (double)sysconf(_SC_NPROCESSORS_ONLN);
     for (uint32_t k = 0; k < l->nests.n; k++) {
@@ -53,6 +57,7 @@ static bool is_sooner(const struct reference *r) {
         work += elements * points_of(l->ex, n->reduce, n->n_reduce) * insts;
         if (l->buffers.at[n->out].kind == BUFFER_OUTPUT) handed += 8 * elements;
     }
+    if (r->cuda && work / GPU > fmax(LONG, 10 * direct / (1e9 * cores))) return false;
     if (r->cuda && handed > MANY) return true;
     double moved = r->cuda ? bytes_read(l) / 1e9 + handed / 3e9 : 0;
     double interpreted = work / (1e9 * cores) + moved;
@@ -71,6 +76,7 @@ static const struct graph *outputs_of(const struct graph *g, struct arena *a) {
 static bool lower(struct reference *r, struct graph *g, const struct reference_options *o,
                   struct arena *scratch, struct arena *a) {
     struct diag d = diag_new(scratch);
+    double direct = o->sooner ? graph_work(g) : 0;
     struct graph *kept = NEW(scratch, struct graph);
     *kept = *graph_decompose_but_errors(g);
     /* What a composite is made of, and what its bound is made of, are one now. Outputs that become
@@ -81,7 +87,8 @@ static bool lower(struct reference *r, struct graph *g, const struct reference_o
     if (!l || (o->exact && !plain_is_exact(l))) return false;
     loops_within(l);
     *r = (struct reference){.arena = a, .loops = l, .outputs = o->outputs, .cuda = o->cuda};
-    if (!emit_plain(l, o->outputs, o->exact, o->cuda, a, &r->plain) || (o->sooner && !is_sooner(r)))
+    if (!emit_plain(l, o->outputs, o->exact, o->cuda, a, &r->plain) ||
+        (o->sooner && !is_sooner(r, direct)))
         return false;
     l->graph = outputs_of(kept, a);
     return true;

@@ -276,6 +276,27 @@ static void test_large_inputs(void **state) {
     }
 }
 
+/* What a kernel would make of so many pairs of a source and a place is the interpreter's, which takes
+ * each source once. */
+static void test_many_pairs(void **state) {
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        struct arena *a = arena_new();
+        int n = k ? 1 << 26 : 1 << 12;
+        struct reference_options gpu = {.cuda = true, .sooner = true};
+        struct graph *g =
+            must_parse(a, arena_printf(a,
+                                       "graph(%%x: f32[%d], %%i: i64[%d], %%y: f32[8192, 4096]) {\n"
+                                       "  %%z = zeros([%d])\n  %%s = index_add(%%z, 0, %%i, %%x)\n"
+                                       "  %%e = exp(%%y)\n  return %%s, %%e\n}\n",
+                                       n, n, n));
+        assert_true((reference_lower(g, &gpu, a) != NULL) == (k == 0));
+        gpu.sooner = false;
+        assert_non_null(reference_lower(g, &gpu, a)); /* it has kernels all the same */
+        arena_free(a);
+    }
+}
+
 static const struct device_ops *true_ops;
 static int placed, held, most_held;
 
@@ -664,29 +685,19 @@ int main(void) {
     sliced.memory = 1;
     struct diag quiet = diag_new(a);
     toolchain_open(DEVICE_CUDA, "sm_90a", &env, a, &quiet, &nvrtc);
-    const struct CMUnitTest all[] = {cmocka_unit_test(test_random_graphs),
-                                     cmocka_unit_test(test_rows),
-                                     cmocka_unit_test(test_numbers),
-                                     cmocka_unit_test(test_one_pass),
-                                     cmocka_unit_test(test_random_elements),
-                                     cmocka_unit_test(test_places),
-                                     cmocka_unit_test(test_random_numbers),
-                                     cmocka_unit_test(test_steps_alone),
-                                     cmocka_unit_test(test_steps),
-                                     cmocka_unit_test(test_scans),
-                                     cmocka_unit_test(test_several),
-                                     cmocka_unit_test(test_short_axes),
-                                     cmocka_unit_test(test_large_inputs),
-                                     cmocka_unit_test(test_shared),
-                                     cmocka_unit_test(test_sizes),
-                                     cmocka_unit_test(test_within),
-                                     cmocka_unit_test(test_lanes),
-                                     cmocka_unit_test(test_exact),
-                                     cmocka_unit_test(test_nothing_stays),
-                                     cmocka_unit_test(test_no_room),
-                                     cmocka_unit_test(test_slices_that_save_little),
-                                     cmocka_unit_test(test_stopped),
-                                     cmocka_unit_test(test_memory_is_taken_again)};
+    const struct CMUnitTest all[] = {
+        cmocka_unit_test(test_random_graphs),   cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_numbers),         cmocka_unit_test(test_one_pass),
+        cmocka_unit_test(test_random_elements), cmocka_unit_test(test_places),
+        cmocka_unit_test(test_random_numbers),  cmocka_unit_test(test_steps_alone),
+        cmocka_unit_test(test_steps),           cmocka_unit_test(test_scans),
+        cmocka_unit_test(test_several),         cmocka_unit_test(test_short_axes),
+        cmocka_unit_test(test_large_inputs),    cmocka_unit_test(test_many_pairs),
+        cmocka_unit_test(test_shared),          cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_within),          cmocka_unit_test(test_lanes),
+        cmocka_unit_test(test_exact),           cmocka_unit_test(test_nothing_stays),
+        cmocka_unit_test(test_no_room),         cmocka_unit_test(test_slices_that_save_little),
+        cmocka_unit_test(test_stopped),         cmocka_unit_test(test_memory_is_taken_again)};
     int failed = cmocka_run_group_tests(all, NULL, NULL);
     toolchain_close(here.cc);
     if (nvrtc) toolchain_close(nvrtc);
