@@ -276,8 +276,8 @@ static void test_large_inputs(void **state) {
     }
 }
 
-/* What a kernel would make of so many pairs of a source and a place is the interpreter's, which takes
- * each source once. */
+/* What a kernel would make of so many pairs of a source and a place is the interpreter's, which
+ * takes each source once. */
 static void test_many_pairs(void **state) {
     (void)state;
     for (int k = 0; k < 2; k++) {
@@ -368,8 +368,8 @@ static void test_no_room(void **state) {
     arena_free(a);
 }
 
-/* Nor are there as many slices as elements where all but a little is whole in each of them: behind a
- * sum of everything nothing goes by rows. */
+/* Nor are there as many slices as elements where all but a little is whole in each of them: behind
+ * a sum of everything nothing goes by rows. */
 static void test_slices_that_save_little(void **state) {
     enum { CHAIN = 12 };
     struct arena *a = arena_new();
@@ -407,7 +407,7 @@ static enum ws_status deaf_run(struct device *dev, const struct launch *l, int n
     return status;
 }
 
-/* Who asks for an end waits for the launches that are under way, not for all; and no memory stays. */
+/* Who asks for an end waits for the launches that are under way, not for all; no memory stays. */
 static void test_stopped(void **state) {
     enum { LINKS = 1100, TOGETHER = 256 };
     struct arena *a = arena_new();
