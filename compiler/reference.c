@@ -276,10 +276,10 @@ static size_t peak_bytes(const struct running *x) {
 }
 
 /* As few slices as fit; on a CPU one, as its kernels make all or nothing. What is not by rows stays
- * whole in each of them: where that is nearly all, more slices are only more launches, up to one for
- * each element. So their number doubles while that saves a share of the peak, and ends where a slice
- * holds next to nothing. False: that many need more than the device has left, and would take for
- * ever to find that out. */
+ * whole in each of them: where that is nearly all, more slices are only more launches, up to one
+ * for each element. So their number doubles while that saves a share of the peak, and ends where a
+ * slice holds next to nothing. False: that many need more than the device has left, and would take
+ * for ever to find that out. */
 static bool choose_slices(struct running *x) {
     enum { MOST_SLICES = 1 << 12, WORTHWHILE = 64 /* of the peak, saved by twice as many */ };
     size_t left = device_memory_left(x->dev);
