@@ -36,10 +36,14 @@ static double bytes_read(const struct loops *l) {
  * kernel takes some 40 ms to compile, by NVRTC as by cc, and texts are compiled side by side. On a
  * CPU, kernels gain something where products are: elsewhere memory is what counts, of which the
  * interpreter needs less, as it computes neighbours together. What a GPU wants is not made on the
- * host where it is many bytes, which would be there as doubles. */
-static bool is_sooner(const struct reference *r) {
+ * host where it is many bytes, which would be there as doubles; but where sources land the
+ * interpreter knows, and a kernel looks at each pair of a source and a place: of vectors of tens of
+ * millions there are more than a GPU counts in an hour. direct: graph_work. */
+static bool is_sooner(const struct reference *r, double direct) {
     enum { WORK_OF_PRODUCTS = 64 /* for each element that is made */, DRAW = 10 };
     static const double MANY = 64 << 20; /* bytes */
+    static const double GPU = 1e12;      /* instructions a second */
+    static const double LONG = 60;       /* s */
     const struct loops *l = r->loops;
     double work = 0, made = 0, handed = 0, cores = (double)sysconf(_SC_NPROCESSORS_ONLN);
     for (uint32_t k = 0; k < l->nests.n; k++) {
@@ -53,6 +57,7 @@ static bool is_sooner(const struct reference *r) {
         work += elements * points_of(l->ex, n->reduce, n->n_reduce) * insts;
         if (l->buffers.at[n->out].kind == BUFFER_OUTPUT) handed += 8 * elements;
     }
+    if (r->cuda && work / GPU > fmax(LONG, 10 * direct / (1e9 * cores))) return false;
     if (r->cuda && handed > MANY) return true;
     double moved = r->cuda ? bytes_read(l) / 1e9 + handed / 3e9 : 0;
     double interpreted = work / (1e9 * cores) + moved;
@@ -71,6 +76,7 @@ static const struct graph *outputs_of(const struct graph *g, struct arena *a) {
 static bool lower(struct reference *r, struct graph *g, const struct reference_options *o,
                   struct arena *scratch, struct arena *a) {
     struct diag d = diag_new(scratch);
+    double direct = o->sooner ? graph_work(g) : 0;
     struct graph *kept = NEW(scratch, struct graph);
     *kept = *graph_decompose_but_errors(g);
     /* What a composite is made of, and what its bound is made of, are one now. Outputs that become
@@ -81,7 +87,8 @@ static bool lower(struct reference *r, struct graph *g, const struct reference_o
     if (!l || (o->exact && !plain_is_exact(l))) return false;
     loops_within(l);
     *r = (struct reference){.arena = a, .loops = l, .outputs = o->outputs, .cuda = o->cuda};
-    if (!emit_plain(l, o->outputs, o->exact, o->cuda, a, &r->plain) || (o->sooner && !is_sooner(r)))
+    if (!emit_plain(l, o->outputs, o->exact, o->cuda, a, &r->plain) ||
+        (o->sooner && !is_sooner(r, direct)))
         return false;
     l->graph = outputs_of(kept, a);
     return true;
@@ -268,21 +275,39 @@ static size_t peak_bytes(const struct running *x) {
     return most;
 }
 
-/* As few slices as fit; on a CPU one, as its kernels make all or nothing. False: as many as there
- * can be need more than the device has left, and would take for ever to find that out. */
+/* As few slices as fit; on a CPU one, as its kernels make all or nothing. What is not by rows stays
+ * whole in each of them: where that is nearly all, more slices are only more launches, up to one
+ * for each element. So their number doubles while that saves a share of the peak, and ends where a
+ * slice holds next to nothing. False: that many need more than the device has left, and would take
+ * for ever to find that out. */
 static bool choose_slices(struct running *x) {
+    enum { MOST_SLICES = 1 << 12, WORTHWHILE = 64 /* of the peak, saved by twice as many */ };
     size_t left = device_memory_left(x->dev);
     size_t most = x->r->memory ? x->r->memory : left == SIZE_MAX ? left : left / 10 * 9;
     set_order(x, 1);
     if (x->r->loops->steps.n) return true; /* a step has no rows of its own */
     if (!x->r->cuda || peak_bytes(x) <= most) return true;
     x->by = slices_of(x->r->loops, x->arena);
-    for (int64_t n = 2; peak_bytes(x) > most && n <= x->by.rows; n *= 2) set_order(x, n);
+    size_t peak = peak_bytes(x);
+    for (int64_t n = 2; peak > most && n <= x->by.rows && n <= MOST_SLICES; n *= 2) {
+        size_t before = peak;
+        set_order(x, n);
+        peak = peak_bytes(x);
+        if (peak <= before - before / WORTHWHILE) continue;
+        set_order(x, n / 2);
+        break;
+    }
     if (peak_bytes(x) <= left) return true;
     diag_fail(x->d, WS_MACHINE,
               "the reference needs %.3g GB at a time, and the device has %.3g GB left",
               (double)peak_bytes(x) / 1e9, (double)left / 1e9);
     return false;
+}
+
+/* Batches of launches are short calls, and many: none of them is the one that is ended. */
+static bool goes_on(struct running *x) {
+    if (device_is_stopped(x->dev)) diag_fail(x->d, WS_MACHINE, "interrupted");
+    return x->d->status == WS_OK;
 }
 
 static bool flush(struct running *x) {
@@ -379,7 +404,7 @@ static bool queue_launch(struct running *x, uint32_t place, int64_t t, bool last
         if (!is_ours(x, &from->args[i]) || !x->at[b]) continue;
         if (x->last[b] == place + 1 && (last_slice || is_sliced(x, b))) free_buffer(x, b);
     }
-    return q->n < TOGETHER || flush(x);
+    return q->n < TOGETHER || (goes_on(x) && flush(x));
 }
 
 static bool run_phase(struct running *x, enum slice_phase phase, int64_t row, int64_t rows) {

@@ -121,6 +121,13 @@ static bool run_here(struct data *x, const struct reference *r, const dptr *outp
     return done;
 }
 
+/* What the user ended half way, nothing else is to make instead. */
+static bool goes_on(const struct data *x, struct diag *d) {
+    if (d->status == WS_OK && device_is_stopped(x->machine->device))
+        diag_fail(d, WS_MACHINE, "interrupted");
+    return d->status == WS_OK;
+}
+
 static enum ws_status upload_inputs(struct data *x, struct diag *d) {
     for (int i = 0; i < x->captured->n_inputs && d->status == WS_OK; i++)
         device_upload(x->machine->device, x->inputs[i], x->host_inputs[i],
@@ -138,7 +145,8 @@ static enum ws_status make_inputs(struct data *x, struct diag *d) {
     struct arena *a = arena_new();
     if (place_inputs(x, d) == WS_OK &&
         !run_here(x, ws_lower_inputs(x->captured, x->machine->limits.kind), x->inputs, NULL, a) &&
-        renew_device(x, d) == WS_OK && ws_make_inputs(x->captured, x->host_inputs, d) == WS_OK)
+        goes_on(x, d) && renew_device(x, d) == WS_OK &&
+        ws_make_inputs(x->captured, x->host_inputs, d) == WS_OK)
         upload_inputs(x, d);
     arena_free(a);
     x->has_inputs = d->status == WS_OK;
@@ -326,7 +334,9 @@ static enum ws_status make_lent(struct data *x, struct diag *d) {
     struct arena *a = arena_new();
     const struct reference *here = ws_lower_reference(x->captured, x->machine->limits.kind);
     bool done = make_reference_here(x, here, a);
-    if (device_is_lost(x->machine->device))
+    if (!goes_on(x, d))
+        x->reference = REFERENCE_NONE;
+    else if (device_is_lost(x->machine->device))
         diag_fail(d, WS_MACHINE, "the device was lost while references were made");
     else if (!here)
         interpret_reference(x, d);
@@ -346,6 +356,8 @@ enum ws_status data_make_reference(struct data *x, struct diag *d) {
         interpreted ? NULL : ws_lower_reference(x->captured, x->machine->limits.kind);
     if (make_reference_here(x, here, a))
         judge_reference(x, d);
+    else if (!goes_on(x, d))
+        x->reference = REFERENCE_NONE;
     else if (device_is_lost(x->machine->device) && restore_inputs(x, d) != WS_OK)
         x->reference = REFERENCE_NONE;
     else if (!interpreted && is_too_large(x))

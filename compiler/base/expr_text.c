@@ -134,10 +134,10 @@ static bool is_bulky(const struct exprs *p, enum ex_kind k, ex a, ex b) {
            (adds ? x.number + y.number : x.number * y.number) > (double)MOST;
 }
 
-/* What is accepted is well below those limits, so that it reads back in whatever order it prints.
- */
+/* What is accepted is well below those limits, so that it reads back in whatever order it prints;
+ * and sizes are as large as graph_impl.h's MAX_NUMEL. */
 static bool is_modest(struct bulk x) {
-    return x.terms <= MAX_TERMS / 2 && x.factors <= MAX_TERMS / 2 && x.number <= 0x1p50;
+    return x.terms <= MAX_TERMS / 2 && x.factors <= MAX_TERMS / 2 && x.number <= 0x1p52;
 }
 
 bool ex_mul_fits(const struct exprs *p, ex a, ex b) {

@@ -457,10 +457,29 @@ static bool add_rows(struct vm *vm, enum op op, const struct args *a, struct pic
     return true;
 }
 
+/* Does an operand lie along the rows that nobody has picked from it? They would have to be as many
+ * as the mask happens to pick. */
+static bool meets_rows(struct vm *vm, const struct args *a) {
+    int picked = 0;
+    for (uint32_t i = 0; i < a->n; i++) {
+        bool is = a->at[i].kind == PY_TENSOR && a->at[i].tensor->selected;
+        int rank = is ? selected_meta(vm, a->at[i])->rank : 0;
+        if (rank > picked) picked = rank;
+    }
+    for (uint32_t i = 0; i < a->n; i++) {
+        if (a->at[i].kind != PY_TENSOR || a->at[i].tensor->selected) continue;
+        const struct meta *m = tensor_meta(vm, a->at[i]);
+        if (picked && m->rank >= picked && m->size[m->rank - picked] != ex_const(vm->ex, 1))
+            return true;
+    }
+    return false;
+}
+
 bool selected_op(struct vm *vm, const struct builtin *b, const struct args *a, struct py *out) {
     if (!any_selected(a->at, a->n) && !any_selected(a->named, a->n_named)) return false;
     struct picked p = pick(vm, a);
     if (add_rows(vm, b->op, a, &p, out)) return true;
+    if (op_info(b->op)->class == POINTWISE && meets_rows(vm, a)) selected_refuse(vm);
     node_id since = vm_graph(vm)->nodes.n;
     struct py all = apply(vm, b->op, &p.all);
     struct node n = *node_at(vm, since); /* nodes that follow may move it */

@@ -38,8 +38,10 @@
  *
  * Values that jump: a comparison that errors may decide either way has the error 1, unless an
  * element is compared with the largest of all and no other may be that: both are one number then,
- * however far off it is. `where` has the distance of its two values, floor and the like what they
- * are at both ends, and argmax the distance to the furthest element that may be the largest. What
+ * however far off it is. Elements that are the largest are one at least, if the first of them
+ * counts whatever a comparison says: what is shared among them has a bound. `where` has the
+ * distance of its two values, floor and the like what they are at both ends, and argmax the
+ * distance to the furthest element that may be the largest. What
  * is looked up at an index that is in doubt may be any element. An integer that may wrap around its
  * type's end may be at the other.
  *

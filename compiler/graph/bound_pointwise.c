@@ -102,6 +102,76 @@ static node_id bound_comparison(struct bounds *w, const struct node *n, node_id 
     return off;
 }
 
+/* ---- how many are the largest ---------------------------------------------------------------- */
+
+static const struct node *below_views(const struct bounds *w, node_id id) {
+    const struct node *n = node_of(w, id);
+    while (op_only_reshapes(n->op)) n = node_of(w, n->args[0].node);
+    return n;
+}
+
+/* Size d of `all`, as one of its rank or fewer dimensions shows it, which is broadcast. */
+static ex size_shown(struct bounds *w, const struct meta *m, const struct meta *all, int d) {
+    int at = d - (all->rank - m->rank);
+    return at < 0 ? ex_const(bounds_graph(w)->ex, 1) : m->size[at];
+}
+
+/* place == argmax, over `set` of n's dimensions: true at one place, whichever it is. */
+static bool is_one_place(struct bounds *w, const struct node *n, uint32_t set, node_id place,
+                         node_id best) {
+    const struct node *range = below_views(w, place), *found = below_views(w, best);
+    struct exprs *p = bounds_graph(w)->ex;
+    ex one = ex_const(p, 1), places = one;
+    if (range->op != OP_ARANGE || (found->op != OP_ARGMAX && found->op != OP_ARGMIN)) return false;
+    for (int d = 0; d < n->meta.rank; d++) {
+        bool within = set >> d & 1;
+        if (size_shown(w, &node_of(w, place)->meta, &n->meta, d) !=
+            (within ? n->meta.size[d] : one))
+            return false;
+        if (!within) continue;
+        if (size_shown(w, &node_of(w, best)->meta, &n->meta, d) != one) return false;
+        places = ex_mul(p, places, n->meta.size[d]);
+    }
+    const struct node *of = node_of(w, found->args[0].node);
+    bool all = found->args[1].kind == ARG_NONE || !of->meta.rank;
+    ex line = all ? meta_numel(p, &of->meta) : EX_NONE;
+    if (!all) line = of->meta.size[bounds_size(w, found->args[1].i)];
+    return line == places && range->args[0].kind == ARG_INT && range->args[2].kind == ARG_INT &&
+           bounds_size(w, range->args[0].i) == 0 && bounds_size(w, range->args[2].i) == 1;
+}
+
+static bool has_one_place(struct bounds *w, node_id id, uint32_t set) {
+    const struct node *n = node_of(w, id);
+    if (n->op == OP_LOGICAL_OR)
+        return has_one_place(w, n->args[0].node, set) || has_one_place(w, n->args[1].node, set);
+    for (int i = 0; i < 2 && n->op == OP_EQ; i++)
+        if (n->args[i].kind == ARG_NODE && n->args[1 - i].kind == ARG_NODE &&
+            is_one_place(w, n, set, n->args[i].node, n->args[1 - i].node))
+            return true;
+    return false;
+}
+
+/* How many elements are the largest, among which the first of them is: 1 at least, however many of
+ * the others may be in doubt. */
+static bool counts_largest(struct bounds *w, const struct arg *a) {
+    if (a->kind != ARG_NODE) return false;
+    const struct node *sum = node_of(w, a->node);
+    const struct node *hit = sum->op == OP_SUM ? node_of(w, sum->args[0].node) : NULL;
+    if (!hit || hit->op != OP_WHERE || hit->args[0].kind != ARG_NODE) return false;
+    const struct arg *yes = &hit->args[1], *no = &hit->args[2];
+    const struct meta *m = &hit->meta;
+    return yes->kind != ARG_NODE && no->kind != ARG_NODE && arg_number(bounds_graph(w), yes) == 1 &&
+           arg_number(bounds_graph(w), no) == 0 &&
+           same_sizes(&node_of(w, hit->args[0].node)->meta, m) &&
+           has_one_place(w, hit->args[0].node,
+                         dims_of((struct graph *)w->from, sum, "dim", m->rank));
+}
+
+/* A share of what the largest elements have together. */
+static const char error_of_share[] =
+    "least = maximum(1, other - e_other); most = other + e_other;"
+    "error: e_self / least + abs(self) * maximum(1 / least - 1 / other, 1 / other - 1 / most)";
+
 /* ---- pointwise ------------------------------------------------------------------------------- */
 
 /* Operands' errors; that of a number is what t, the type in which it is taken, does not hold. */
@@ -211,7 +281,8 @@ node_id bound_pointwise(struct bounds *w, node_id id) {
     operand_errors(w, n, shows ? t : math, errors);
     math = maths_of(w, math);
     struct backprop p = ruled(w, id, math, errors);
-    struct arg error = as_float(w, clause(w, &p, row->error));
+    bool share_of_largest = n->op == OP_DIV && counts_largest(w, &n->args[1]);
+    struct arg error = as_float(w, clause(w, &p, share_of_largest ? error_of_share : row->error));
     if (!dtype_is_float(t)) {
         node_id off = as_error(w, error, &n->meta);
         if (op_compares(n->op)) return bound_comparison(w, n, off);

@@ -25,6 +25,8 @@ void toolchain_stop_when(struct toolchain *t, bool (*stopped)(void)) { t->stoppe
 
 void device_stop_when(struct device *dev, bool (*stopped)(void)) { dev->stopped = stopped; }
 
+bool device_is_stopped(const struct device *dev) { return dev->stopped && dev->stopped(); }
+
 enum ws_status toolchain_open_isolated(enum device_kind kind, const char *arch,
                                        const struct env *env, struct arena *a, struct diag *d,
                                        struct toolchain **out) {

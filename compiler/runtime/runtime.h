@@ -111,8 +111,11 @@ int device_generation(const struct device *dev); /* how often it was reset */
  * INFINITY, as at first: calls take as long as they take. Elsewhere nothing is stopped. */
 void device_limit(struct device *dev, double ms);
 /* An isolated device: a call that is under way fails, and the device is lost, a second after
- * stopped() says yes. Elsewhere nothing is stopped. */
+ * stopped() says yes. The CPU in this process ends device_run behind the launch that is under way.
+ * Elsewhere nothing is stopped. */
 void device_stop_when(struct device *dev, bool (*stopped)(void));
+/* Does it say so? For who makes many short calls. */
+bool device_is_stopped(const struct device *dev);
 const struct device_limits *device_limits(const struct device *dev);
 const struct device_facts *device_facts(const struct device *dev);
 

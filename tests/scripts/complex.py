@@ -108,3 +108,7 @@ w = z.clone()
 print(w.unsqueeze_(0).shape, w.t_().shape, w.squeeze_(1).shape, torch.nonzero(z).tolist(), four(a.mT.__rmatmul__(a)), four(torch.logit(torch.tensor([0.2, 0.9]), 0.6)))
 z, kept = torch.tensor([1 + 2j, 3 - 4j, 2j]), torch.tensor([True, False, True])
 print(four(torch.masked.cumsum(z, 0, mask=kept)), four(torch.masked.cumprod(z, 0, mask=kept)), four(torch.masked.mean(z, 0, mask=kept)), torch.atleast_2d(z).shape, torch.atleast_3d(z)[0, 1].shape, four(torch.block_diag(z[:1], z[1:])))
+# Angles of sums so far go on behind pi, from those of the larger part.
+z = torch.complex(torch.tensor([[0.3, -2.0, 1.5, 1.4, -1, 2.2, 0.1], [2.0, 1.9, -0.2, 0.4, 1.1, -3, 2.5]]),
+                  torch.tensor([[4.0, -7, 2.5, 9, -3, 1, 8], [-5, 6.0, 3.3, -8, 2, 7, -9]]))
+print(torch.view_as_real(torch.logcumsumexp(z, 1)), torch.view_as_real(z.logcumsumexp(0))[1, :3], torch.view_as_real(torch.logcumsumexp(z[0, 0], 0)))

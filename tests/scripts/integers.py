@@ -28,3 +28,13 @@ for k, (a, b) in enumerate(zip(eager, compiled)):
         print('compiled:', b.dtype, b.tolist())
 a = torch.tensor([2147483647], dtype=torch.int32)
 print(a * a, torch.tensor(9223372036854775807), torch.tensor([9007199254740993]), torch.tensor([9007199254740993]).tolist())
+# Images of bytes: weights of 16 bits, and bytes between the two dimensions; losses of integers wrap around.
+x = (torch.arange(2 * 2 * 7 * 6) * 97 % 256).to(torch.uint8).reshape(2, 2, 7, 6)
+for mode in ('bilinear', 'bicubic'):
+    for corners, filtered in ((False, False), (True, False), (False, True), (True, True)):
+        for how in ({'size': (3, 9)}, {'size': (7, 5)}, {'scale_factor': 1.7}, {'scale_factor': 0.6, 'recompute_scale_factor': True}):
+            y = torch.nn.functional.interpolate(x, mode=mode, align_corners=corners, antialias=filtered, **how).long()
+            print(tuple(y.shape), int((y * (torch.arange(y.numel()).reshape(y.shape) % 97 + 1)).sum()))
+a, b, sign = torch.tensor([1, 200, 7], dtype=torch.uint8), torch.tensor([3, 100, 9], dtype=torch.uint8), torch.tensor([1, 1, 5], dtype=torch.uint8)
+for run in (torch.nn.functional.margin_ranking_loss, torch.compile(torch.nn.functional.margin_ranking_loss)):
+    print(run(a, b, sign, reduction='none'), run(a, b, sign, 0.5, reduction='sum'), run(a.short(), b.short(), -sign.short()), run(a.float(), b.float(), sign.float()))

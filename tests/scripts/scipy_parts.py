@@ -42,3 +42,4 @@ print([next_fast_len(n) for n in (7, 11, 49, 97, 128)], [scipy.fft.next_fast_len
 print(scipy.special.eval_legendre(np.arange(4)[:, None], np.array([0.1, -0.5])).round(5).tolist(), round(scipy.special.eval_legendre(3, 0.2), 5))
 print(scipy.special.eval_chebyt(3, np.array([0.3])).round(5), scipy.special.eval_laguerre(2, 0.5), round(scipy.special.eval_hermite(2, 0.5), 5))
 print(torch.tensor(range(3)), torch.as_tensor(range(1, 7, 2)), torch.IntTensor(), torch.Tensor().shape, torch.tensor(range(2), dtype=torch.float32))
+print([round(float(scipy.special.binom(n, k)), 6) for n, k in ((5, 2), (4, 0), (3, 7), (2.5, 2), (-1.5, 3), (5, 2.5))])

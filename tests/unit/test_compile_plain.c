@@ -276,6 +276,27 @@ static void test_large_inputs(void **state) {
     }
 }
 
+/* What a kernel would make of so many pairs of a source and a place is the interpreter's, which
+ * takes each source once. */
+static void test_many_pairs(void **state) {
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        struct arena *a = arena_new();
+        int n = k ? 1 << 26 : 1 << 12;
+        struct reference_options gpu = {.cuda = true, .sooner = true};
+        struct graph *g =
+            must_parse(a, arena_printf(a,
+                                       "graph(%%x: f32[%d], %%i: i64[%d], %%y: f32[8192, 4096]) {\n"
+                                       "  %%z = zeros([%d])\n  %%s = index_add(%%z, 0, %%i, %%x)\n"
+                                       "  %%e = exp(%%y)\n  return %%s, %%e\n}\n",
+                                       n, n, n));
+        assert_true((reference_lower(g, &gpu, a) != NULL) == (k == 0));
+        gpu.sooner = false;
+        assert_non_null(reference_lower(g, &gpu, a)); /* it has kernels all the same */
+        arena_free(a);
+    }
+}
+
 static const struct device_ops *true_ops;
 static int placed, held, most_held;
 
@@ -344,6 +365,78 @@ static void test_no_room(void **state) {
     serial.dev->ops = true_ops;
     assert_non_null(strstr(d.message, "the reference needs "));
     assert_int_equal(placed, 0);
+    arena_free(a);
+}
+
+/* Nor are there as many slices as elements where all but a little is whole in each of them: behind
+ * a sum of everything nothing goes by rows. */
+static void test_slices_that_save_little(void **state) {
+    enum { CHAIN = 12 };
+    struct arena *a = arena_new();
+    struct buf text = buf_new(a);
+    buf_puts(&text, "graph(%x: f32[64, 96]) {\n  %e = exp(%x)\n  %s = sum(%e)\n"
+                    "  %d0 = div(%e, %s)\n");
+    for (int i = 0; i < CHAIN; i++) buf_printf(&text, "  %%d%d = tanh(%%d%d)\n", i + 1, i);
+    buf_puts(&text, "  %t = sum(%d0)\n  %r = div(%d1, %t)\n");
+    for (int i = 1; i < CHAIN; i++) buf_printf(&text, "  %%r%d = mul(%%r, %%d%d)\n", i, i);
+    buf_printf(&text, "  return %%r1, %%r%d\n}\n", CHAIN - 1);
+    struct graph *g = must_parse(a, text.p);
+    struct value *in = drive_inputs(g, 1);
+    struct plain_seen seen = {0};
+    (void)state;
+    check_at(&sliced, g, in, 1, &seen);
+    assert_in_range(seen.slices, 1, 4);
+    free_values(in, g->inputs.n);
+    free(in);
+    arena_free(a);
+}
+
+static int until_stopped, asked_since;
+
+static bool stops_soon(void) {
+    asked_since += until_stopped <= 0;
+    return until_stopped-- <= 0;
+}
+
+/* A device whose calls nobody ends. */
+static enum ws_status deaf_run(struct device *dev, const struct launch *l, int n, struct diag *d) {
+    bool (*stopped)(void) = dev->stopped;
+    dev->stopped = NULL;
+    enum ws_status status = true_ops->run(dev, l, n, d);
+    dev->stopped = stopped;
+    return status;
+}
+
+/* Who asks for an end waits for the launches that are under way, not for all; no memory stays. */
+static void test_stopped(void **state) {
+    enum { LINKS = 1100, TOGETHER = 256 };
+    struct arena *a = arena_new();
+    struct diag d = diag_new(a);
+    struct buf text = buf_new(a);
+    buf_puts(&text, "graph(%x: f32[4]) {\n  %a0 = exp(%x)\n");
+    for (int i = 0; i < LINKS; i++) buf_printf(&text, "  %%a%d = tanh(%%a%d)\n", i + 1, i);
+    buf_printf(&text, "  return %%a%d\n}\n", LINKS);
+    struct graph *g = must_parse(a, text.p);
+    struct reference *r = reference_lower(g, &(struct reference_options){0}, a);
+    dptr in, out;
+    (void)state;
+    assert_true(r->plain.launches.n > 4 * TOGETHER);
+    assert_int_equal(device_alloc(here.dev, 64, &in, &d), WS_OK);
+    assert_int_equal(device_alloc(here.dev, 64, &out, &d), WS_OK);
+    struct device_ops counted = *(true_ops = here.dev->ops);
+    counted.alloc = counted_alloc, counted.free = counted_free, counted.run = deaf_run;
+    here.dev->ops = &counted;
+    held = 0;
+    device_stop_when(here.dev, stops_soon);
+    until_stopped = 2, asked_since = 0;
+    assert_int_equal(reference_run(r, here.dev, here.cc, NULL, &in, &out, NULL, a, &d), WS_MACHINE);
+    device_stop_when(here.dev, NULL);
+    here.dev->ops = true_ops;
+    assert_string_equal(d.message, "interrupted");
+    assert_int_equal(asked_since, 1);
+    assert_int_equal(held, 0);
+    device_free(here.dev, in);
+    device_free(here.dev, out);
     arena_free(a);
 }
 
@@ -592,27 +685,19 @@ int main(void) {
     sliced.memory = 1;
     struct diag quiet = diag_new(a);
     toolchain_open(DEVICE_CUDA, "sm_90a", &env, a, &quiet, &nvrtc);
-    const struct CMUnitTest all[] = {cmocka_unit_test(test_random_graphs),
-                                     cmocka_unit_test(test_rows),
-                                     cmocka_unit_test(test_numbers),
-                                     cmocka_unit_test(test_one_pass),
-                                     cmocka_unit_test(test_random_elements),
-                                     cmocka_unit_test(test_places),
-                                     cmocka_unit_test(test_random_numbers),
-                                     cmocka_unit_test(test_steps_alone),
-                                     cmocka_unit_test(test_steps),
-                                     cmocka_unit_test(test_scans),
-                                     cmocka_unit_test(test_several),
-                                     cmocka_unit_test(test_short_axes),
-                                     cmocka_unit_test(test_large_inputs),
-                                     cmocka_unit_test(test_shared),
-                                     cmocka_unit_test(test_sizes),
-                                     cmocka_unit_test(test_within),
-                                     cmocka_unit_test(test_lanes),
-                                     cmocka_unit_test(test_exact),
-                                     cmocka_unit_test(test_nothing_stays),
-                                     cmocka_unit_test(test_no_room),
-                                     cmocka_unit_test(test_memory_is_taken_again)};
+    const struct CMUnitTest all[] = {
+        cmocka_unit_test(test_random_graphs),   cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_numbers),         cmocka_unit_test(test_one_pass),
+        cmocka_unit_test(test_random_elements), cmocka_unit_test(test_places),
+        cmocka_unit_test(test_random_numbers),  cmocka_unit_test(test_steps_alone),
+        cmocka_unit_test(test_steps),           cmocka_unit_test(test_scans),
+        cmocka_unit_test(test_several),         cmocka_unit_test(test_short_axes),
+        cmocka_unit_test(test_large_inputs),    cmocka_unit_test(test_many_pairs),
+        cmocka_unit_test(test_shared),          cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_within),          cmocka_unit_test(test_lanes),
+        cmocka_unit_test(test_exact),           cmocka_unit_test(test_nothing_stays),
+        cmocka_unit_test(test_no_room),         cmocka_unit_test(test_slices_that_save_little),
+        cmocka_unit_test(test_stopped),         cmocka_unit_test(test_memory_is_taken_again)};
     int failed = cmocka_run_group_tests(all, NULL, NULL);
     toolchain_close(here.cc);
     if (nvrtc) toolchain_close(nvrtc);

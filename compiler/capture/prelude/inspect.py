@@ -17,9 +17,88 @@ class Parameter:
 _empty = Parameter.empty
 
 
+class BoundArguments:
+    """What each parameter of a signature gets; args and kwargs call the function with it."""
+    def __init__(self, signature, arguments):
+        self.signature, self.arguments = signature, arguments
+
+    def apply_defaults(self):
+        all = {}
+        for name, p in self.signature.parameters.items():
+            if name in self.arguments:
+                all[name] = self.arguments[name]
+            elif p.default is not _empty:
+                all[name] = p.default
+            elif p.kind == Parameter.VAR_POSITIONAL:
+                all[name] = ()
+            elif p.kind == Parameter.VAR_KEYWORD:
+                all[name] = {}
+        self.arguments = all
+
+    def _split(self):
+        """Behind a parameter that is left out, what is not positional alone is said by name."""
+        args, kwargs, named = [], {}, False
+        for name, p in self.signature.parameters.items():
+            if p.kind == Parameter.KEYWORD_ONLY:
+                named = True
+            if name not in self.arguments:
+                named = named or p.kind == Parameter.POSITIONAL_OR_KEYWORD
+            elif p.kind == Parameter.VAR_KEYWORD:
+                kwargs.update(self.arguments[name])
+            elif p.kind == Parameter.VAR_POSITIONAL:
+                args.extend(self.arguments[name])
+                named = True
+            elif named:
+                kwargs[name] = self.arguments[name]
+            else:
+                args.append(self.arguments[name])
+        return tuple(args), kwargs
+
+    @property
+    def args(self):
+        return self._split()[0]
+
+    @property
+    def kwargs(self):
+        return self._split()[1]
+
+
 class Signature:
+    empty = Parameter.empty
+
     def __init__(self, parameters):
         self.parameters = parameters
+
+    def bind(self, *args, **kwargs):
+        return self._bound(args, kwargs, False)
+
+    def bind_partial(self, *args, **kwargs):
+        return self._bound(args, kwargs, True)
+
+    def _bound(self, args, kwargs, partial):
+        args, kwargs, found = list(args), dict(kwargs), {}
+        for name, p in self.parameters.items():
+            if p.kind == Parameter.VAR_POSITIONAL:
+                if args:
+                    found[name] = tuple(args)
+                args = []
+            elif p.kind == Parameter.VAR_KEYWORD:
+                if kwargs:
+                    found[name] = kwargs
+                kwargs = {}
+            elif args and p.kind != Parameter.KEYWORD_ONLY:
+                if name in kwargs and p.kind != Parameter.POSITIONAL_ONLY:
+                    raise TypeError(f"multiple values for argument '{name}'")
+                found[name] = args.pop(0)
+            elif name in kwargs and p.kind != Parameter.POSITIONAL_ONLY:
+                found[name] = kwargs.pop(name)
+            elif p.default is _empty and not partial:
+                raise TypeError(f"missing a required argument: '{name}'")
+        if args:
+            raise TypeError('too many positional arguments')
+        if kwargs:
+            raise TypeError(f"got an unexpected keyword argument '{list(kwargs)[0]}'")
+        return BoundArguments(self, found)
 
 
 def unwrap(func):

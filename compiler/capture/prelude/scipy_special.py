@@ -40,5 +40,18 @@ def comb(N, k, exact=False, repetition=False):
     return found if exact else float(found)
 
 
+def binom(n, k):
+    """Of any numbers; of whole ones it is how many subsets there are."""
+    n, k = float(n), float(k)
+    if n == int(n) and k == int(k) and n >= 0:
+        return float(math.comb(int(n), int(k))) if k >= 0 else 0.0
+    if k == int(k) and 0 <= k <= 1000:
+        product = 1.0
+        for i in range(int(k)):
+            product *= (n - i) / (i + 1)
+        return product
+    return math.gamma(n + 1) / (math.gamma(k + 1) * math.gamma(n - k + 1))
+
+
 def factorial(n, exact=False):
     return math.factorial(n) if exact else float(math.factorial(n))

@@ -554,13 +554,13 @@ def _var(x, *args, **kwargs):
     return op('var')(x.real, *args, **kwargs) + op('var')(x.imag, *args, **kwargs)
 
 
-def _over(x, dim, f):
-    """Products along dim, one after the other."""
+def _over(x, dim, f, step=lambda a, b: a * b):
+    """Products along dim, or what else a step makes of two, one after the other."""
     if not x.ndim:
         return x
     out = [x.select(dim, 0)]
     for i in range(1, x.size(dim)):
-        out.append(out[-1] * x.select(dim, i))
+        out.append(step(out[-1], x.select(dim, i)))
     return f(out)
 
 
@@ -586,6 +586,10 @@ def _logaddexp(x, y):
     first = _real(x) >= _real(y)
     high, low = _where(first, x, y), _where(first, y, x)
     return high + ((low - high).exp() + 1).log()
+
+
+def _logcumsumexp(x, dim):
+    return _over(x, dim, lambda steps: torch.stack(steps, dim), _logaddexp) if x.numel() else x
 
 
 def _turn(x):
@@ -640,7 +644,7 @@ _FUNCTIONS.update({
     'asin': _in_f64(lambda x: -_turn(_asinh(_turn(x)))), 'acos': _in_f64(lambda x: _turn(_asinh(_turn(x))) + math.pi / 2),
     'atan': _in_f64(lambda x: -_turn(_atanh(_turn(x)))), 'nonzero': lambda x, **options: x.ne(0).nonzero(**options),
     'normalize': lambda x, p=2.0, dim=1, eps=1e-12: x / x.norm(p, dim, True).clamp(min=eps),
-    'logsumexp': _logsumexp, 'log_softmax': _log_softmax,
+    'logsumexp': _logsumexp, 'logcumsumexp': _logcumsumexp, 'log_softmax': _log_softmax,
     'logical_not': lambda x: _with(x).eq(0), 'logical_and': lambda x, y: _with(x).ne(0) & _with(y).ne(0),
     'logical_or': lambda x, y: _with(x).ne(0) | _with(y).ne(0), 'logical_xor': lambda x, y: _with(x).ne(0) ^ _with(y).ne(0),
     'isnan': lambda x: x.real.isnan() | x.imag.isnan(), 'isinf': lambda x: x.real.isinf() | x.imag.isinf(),

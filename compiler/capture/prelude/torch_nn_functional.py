@@ -159,6 +159,17 @@ def _reduced(loss, reduction):
     raise ValueError(f'{reduction} is not a valid value for reduction')
 
 
+_margin_ranking_loss = op('margin_ranking_loss')
+
+
+def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction='mean'):
+    """Of integers, products and differences wrap around as their type's do, before the margin makes floats of them."""
+    reduction = _reduction(size_average, reduce, reduction)
+    if input1.is_floating_point() or input2.is_floating_point() or target.is_floating_point():
+        return _margin_ranking_loss(input1, input2, target, margin, reduction=reduction)
+    return _reduced((-target * (input1 - input2) + float(margin)).clamp_min(0), reduction)
+
+
 _mse_loss, _l1_loss, _smooth_l1_loss, _huber_loss = op('mse_loss'), op('l1_loss'), op('smooth_l1_loss'), op('huber_loss')
 
 

@@ -285,6 +285,9 @@ def _places(old, new, scale, align_corners, dtype):
 def interpolate_linear(input, size, scales, align_corners):
     """One dimension after the other: between the two elements around."""
     n = input.ndim - 2
+    if input.dtype == torch.uint8 and n == 2:
+        return _interpolate_bytes(input, size, scales, align_corners,
+                                  lambda *a: _weights_around(*a, align_corners, lambda x: (1 - x, x), 0))
     if input.dtype == torch.uint8:  # which each dimension, the last one first, leaves as bytes
         for k in range(n - 1, -1, -1):
             one, own = list(input.shape[2:]), None if scales is None else [1.0] * n
@@ -320,10 +323,60 @@ def _cubic(x, a=-0.75):
     return _far(x + 1, a), _near(x, a), _near(1 - x, a), _far(2 - x, a)
 
 
+def _weights_around(old, new, step, align_corners, weights_of, before):
+    """By element of new: {element of old: its weight}. weights_of(x): of the elements around a place which is x behind the
+    one that has `before` others before it. What lies beyond the border counts for the element there."""
+    rows = []
+    for i in range(new):
+        at = i * step if align_corners else (i + 0.5) * step - 0.5
+        low, row = math.floor(at), {}
+        for j, w in enumerate(weights_of(at - low)):
+            place = min(max(low + j - before, 0), old - 1)
+            row[place] = row.get(place, 0.0) + w
+        rows.append(row)
+    return rows
+
+
+def _weights_within(old, new, step, cubic):
+    """The same of a filter that is as wide as a step, if that is above 1."""
+    wide, rows = max(step, 1.0), []
+    reach = (2 if cubic else 1) * wide
+    for i in range(new):
+        center, row = (i + 0.5) * step, {}
+        for j in range(max(int(center - reach + 0.5), 0), min(int(center + reach + 0.5), old)):
+            away = abs((j - center + 0.5) / wide)
+            row[j] = max(1 - away, 0.0) if not cubic else _near(away, -0.5) if away < 1 else _far(away, -0.5) if away < 2 else 0.0
+        total = sum(row.values())
+        rows.append({j: w / total for j, w in row.items()})
+    return rows
+
+
+def _interpolate_bytes(input, size, scales, align_corners, weights):
+    """Images of bytes as PyTorch has them: along width, then along height, by integers of 16 bits for weights, whose scale
+    is a power of two; each dimension leaves bytes."""
+    for k in (1, 0):
+        old, new = input.size(2 + k), size[k]
+        step = _step(old, new, scales and scales[k], align_corners)
+        if old == new and step == 1:
+            continue
+        rows = [list(row.items()) for row in weights(old, new, step)]
+        most, bits = max([w for row in rows for _, w in row]), 0
+        while bits < 22 and int(0.5 + most * 2 ** (bits + 1)) < 2 ** 15:
+            bits += 1
+        total = 2 ** (bits - 1)
+        for j in range(max([len(row) for row in rows])):
+            taps = [row[j] if j < len(row) else (0, 0.0) for row in rows]
+            whole = [int(w * 2 ** bits + (0.5 if w >= 0 else -0.5)) for _, w in taps]
+            values = _index(input.to(torch.int32), [torch.tensor([t for t, _ in taps])], [2 + k])
+            total = total + values * torch.tensor(whole, dtype=torch.int32).reshape([-1] + [1] * (1 - k))
+        input = (total >> bits).clamp(0, 255).to(torch.uint8)
+    return input
+
+
 def interpolate_cubic(input, size, scales, align_corners):
     """Four elements around, those beyond the border as the border's, along width, then along height."""
     if input.dtype == torch.uint8:
-        return interpolate_cubic(input.float(), size, scales, align_corners).round().clamp(0, 255).to(torch.uint8)
+        return _interpolate_bytes(input, size, scales, align_corners, lambda *a: _weights_around(*a, align_corners, _cubic, 1))
     for k in (1, 0):
         dim = 2 + k
         old, new = input.size(dim), size[k]
@@ -337,6 +390,8 @@ def interpolate_cubic(input, size, scales, align_corners):
 
 def interpolate_filtered(input, size, scales, align_corners, cubic):
     """With antialias: every element within the filter's reach, which is as wide as a step if that is above 1."""
+    if input.dtype == torch.uint8:
+        return _interpolate_bytes(input, size, scales, align_corners, lambda *a: _weights_within(*a, cubic))
     kind = torch.float64 if input.dtype == torch.float64 else torch.float32
     for k in (1, 0):
         dim = 2 + k

@@ -764,6 +764,8 @@ def nanmean(self, dim=None, keepdim=False, dtype=None):
 
 def logcumsumexp(self, dim):
     """By the running maximum m: pairs (m, sum of exp(x - m)) are not there, so all differences are taken."""
+    if torch.is_complex(self):
+        return self.logcumsumexp(dim)
     if not self.ndim:
         return _of_row(logcumsumexp, self, dim)
     n = self.size(dim)

@@ -200,6 +200,7 @@ static enum ws_status cpu_run(struct device *dev, const struct launch *l, int n,
     restore_kept((const struct cpu_device *)dev);
     for (int i = 0; i < n; i++) {
         entry_fn *fn = NULL;
+        if (device_is_stopped(dev)) return diag_fail(d, WS_MACHINE, "interrupted");
         if (find_entry(l[i].module, l[i].entry, &fn, d) != WS_OK) return d->status;
         set_threads((struct cpu_device *)dev, l[i].module);
         if (!launch_is_empty(&l[i])) fn(l[i].args);
