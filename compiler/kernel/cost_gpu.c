@@ -223,16 +223,16 @@ static double access_us(const struct kernel *k, const struct layout *y) {
         bool uniform = v && layout_load_is_uniform(k, y, v);
         int bytes =
             dtype_bytes(k->schedule->loops->buffers.at[b].meta.dtype) * (uniform ? 1 : y->vec);
+        bool shifts = v ? layout_load_shifts(k, y, v) : layout_store_shifts(k, y, st);
         bool whole = v ? is_whole(k, y, v)
                        : layout_store_is_vector(k, y, st) || layout_store_reverses(k, y, st);
         int rows_of_one = v && v->mask == MASK_R && y->one_head ? y->ex : 1;
-        bool shifts = v && layout_load_shifts(k, y, v);
         bool along = whole || uniform || !v || layout_turns(k, y, i);
         int64_t steps = along ? 1 : load_usual_stride(k, v, inner);
         if (steps > 1) bytes *= steps < LINE ? (int)steps : LINE;
         if (v && cost_windows(k, y) > 1) bytes = bytes * (int)cost_windows_apart(k, v) / WINDOWS;
         double clocks = access_clocks(warp, bytes, lanes_of_run(k, y));
-        if (shifts) clocks = TWICE * clocks + SHIFT;
+        if (shifts) clocks = TWICE * clocks + (v ? SHIFT : SHIFT + y->vec);
         total += (v ? cost_reads(k, y) : 1) *
                  (points / (whole || shifts || uniform ? y->vec : 1) + ends) * clocks / rows_of_one;
     }

@@ -184,6 +184,10 @@ bool layout_load_shifts(const struct kernel *k, const struct layout *y,
                         const struct value_node *load);
 /* Does it go past the caches? What has just been read there is in them already. */
 bool layout_streams(const struct kernel *k, const struct layout *y, const struct store_node *s);
+/* Is it out of step with vectors, and yet stored by them? Lanes pass on what their neighbour's
+ * vector begins with. */
+bool layout_store_shifts(const struct kernel *k, const struct layout *y,
+                         const struct store_node *s);
 bool layout_store_is_vector(const struct kernel *k, const struct layout *y,
                             const struct store_node *s);
 /* arms.c: n stores whose elements lie between each other and are a vector together; 1: store has

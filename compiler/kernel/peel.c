@@ -167,3 +167,14 @@ bool layout_store_is_vector(const struct kernel *k, const struct layout *y,
     if (layout_scan_is_cut(k, y)) return index_has_vectors(k, s->index, AXIS_R, y->vec);
     return index_is_vector(k, s->index, y->rows_inner ? AXIS_X : AXIS_R, y->vec);
 }
+
+bool layout_store_shifts(const struct kernel *k, const struct layout *y,
+                         const struct store_node *s) {
+    enum { WORD = 4, VECTOR = 16, LEAST_LANES = 8 };
+    int bytes = y->vec * dtype_bytes(k->schedule->loops->buffers.at[s->buffer].meta.dtype);
+    ex rest;
+    return k->kind == KERNEL_POINTWISE && k->limits->kind != DEVICE_CPU && !y->rows_inner &&
+           !y->peel && y->t1 >= LEAST_LANES && y->vec > 1 && bytes >= WORD && bytes <= VECTOR &&
+           !layout_store_is_vector(k, y, s) && runs_along(k, s->index, AXIS_R, &rest) &&
+           !has_subscript(k, rest);
+}
