@@ -260,6 +260,8 @@ void layout_mirror(const struct kernel *k, struct layout *y);
  * many of its elements a thread reads at a time: those of a word. */
 bool layout_turns(const struct kernel *k, const struct layout *y, value_id load);
 int layout_turn_columns(const struct layout *y);
+/* Does a word of the tile have two neighbours along the columns, of 16 bits each? */
+bool layout_turns_pairs(const struct kernel *k, const struct layout *y, value_id load);
 int layout_turn_pitch(const struct layout *y); /* words from one to the next */
 int64_t layout_turn_bytes(const struct kernel *k, const struct layout *y, value_id load);
 int layout_turn_vector(const struct kernel *k, const struct layout *y, value_id load);

@@ -649,6 +649,17 @@ static const struct {
      "x=4 r=64 warps=2 vec=2 window=1"},
     {"graph(%x: f32[6, 130]) {\n %s = slice(%x, 1, 1, 130)\n %e = exp(%s)\n return %e\n}\n",
      "x=1 r=128 warps=1 vec=2 window=1 nt=1"},
+    /* pairs that turn: of whole vectors, of rows with heads, where rows and columns end; beside what
+     * goes along rows, of more pairs than threads have */
+    {"graph(%x: bf16[72, 50]) {\n %p = permute(%x, [1, 0])\n %y = mul(%p, 2)\n return %y\n}\n",
+     "x=32 r=64 warps=2 vec=8 rows=2 turn=1"},
+    {"graph(%x: f16[69, 50], %w: f16[69]) {\n %p = permute(%x, [1, 0])\n %y = mul(%p, %w)\n"
+     " return %y\n}\n",
+     "x=32 r=64 warps=4 vec=4 rows=2 turn=1"},
+    {"graph(%x: i16[70, 36]) {\n %p = permute(%x, [1, 0])\n %y = add(%p, %p)\n return %y\n}\n",
+     "x=4 r=64 warps=4 vec=2 turn=1"},
+    {"graph(%x: bf16[70, 36]) {\n %p = permute(%x, [1, 0])\n %y = mul(%p, 2)\n return %y\n}\n",
+     "x=8 r=128 warps=1 vec=8 rows=2 turn=1"},
     /* columns of odd rows, by single elements and two neighbours */
     {"graph(%x: f32[2, 150, 67]) {\n %m = amax(%x, 1)\n return %m\n}\n",
      "x=128 r=64 warps=16 vec=1"},
