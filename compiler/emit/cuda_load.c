@@ -178,8 +178,7 @@ static int turned_by(const struct emitter *w) {
 
 static const char *turned_place(struct emitter *w, const char *place, const char *vector) {
     if (w->y->peel) return place;
-    return arena_printf(w->arena, "(%s + (%s) * %d) %% %du", place, vector, turned_by(w),
-                        w->y->bx);
+    return arena_printf(w->arena, "(%s + (%s) * %d) %% %du", place, vector, turned_by(w), w->y->bx);
 }
 
 /* Of the i-th word that a thread reads: row `row` of the tile, and word `at` of it. */
@@ -298,8 +297,7 @@ static void put_load_into(struct emitter *w, value_id v, const char *to) {
         if (many > 1)
             at = arena_printf(w->arena, "(unsigned)(%s) / %d + (unsigned)(%s) %% %d * %d", at, many,
                               at, many, w->y->bx / many);
-        line(w, "%s = t%u[r - base][%s];", to, v,
-             turned_place(w, at, vector));
+        line(w, "%s = t%u[r - base][%s];", to, v, turned_place(w, at, vector));
         return;
     }
     if (load_shape(w, x) == SHIFTED_VECTOR) {

@@ -505,9 +505,9 @@ static double banks_us(const struct kernel *k, const struct layout *y) {
     for (value_id v = 0; v < k->values.n; v++) {
         if (!layout_turns(k, y, v)) continue;
         bool pairs = layout_turns_pairs(k, y, v); /* in half as many words, and one of a vector */
-        double each = pairs                                            ? 0.5 + 1.0 / y->vec
+        double each = pairs                                       ? 0.5 + 1.0 / y->vec
                       : dtype_bytes(k->values.at[v].dtype) > WORD ? 2
-                                                                       : 1,
+                                                                  : 1,
                meet = (double)lanes * (pairs ? y->vec / 2 : y->vec) / warp;
         words += each * fmax(1, meet);
     }

@@ -649,6 +649,12 @@ static const struct {
      "x=4 r=64 warps=2 vec=2 window=1"},
     {"graph(%x: f32[6, 130]) {\n %s = slice(%x, 1, 1, 130)\n %e = exp(%s)\n return %e\n}\n",
      "x=1 r=128 warps=1 vec=2 window=1 nt=1"},
+    /* sines of what is known to be within a quarter turn, near, and neither */
+    {"graph(%x: f32[6, 64]) {\n %t = tanh(%x)\n %a = mul(%t, 1.5)\n %s = sin(%a)\n"
+     " %n = mul(%x, 134217728)\n %g = maximum(%n, -65000)\n %h = minimum(%g, 65000)\n"
+     " %k = minimum(%g, 200000000)\n %c = sin(%h)\n %d = cos(%h)\n %e = sin(%k)\n %f = cos(%g)\n"
+     " return %s, %c, %d, %e, %f\n}\n",
+     "x=2 r=64 warps=1 vec=4"},
     /* pairs that turn: of whole vectors, of rows with heads, where rows and columns end; beside what
      * goes along rows, of more pairs than threads have */
     {"graph(%x: bf16[72, 50]) {\n %p = permute(%x, [1, 0])\n %y = mul(%p, 2)\n return %y\n}\n",
