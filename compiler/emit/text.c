@@ -261,6 +261,16 @@ static const char *wave_text(struct emitter *w, const struct value_node *x) {
                         ref(w, x->args[0]));
 }
 
+/* The square root of what is known to be far from 0, of which others ask how small it is; else
+ * NULL. */
+static const char *root_text(struct emitter *w, const struct value_node *x) {
+    const double LEAST = 0x1p-100; /* as the prelude has it */
+    if (!w->cuda || x->op != OP_SQRT || dtype_opmath(x->dtype) != DT_F32) return NULL;
+    if (!w->ranges) w->ranges = kernel_ranges(w->k, w->arena);
+    if (!(w->ranges[x->args[0]].lo >= LEAST)) return NULL;
+    return arena_printf(w->arena, "k_sqrt_normal(%s)", ref(w, x->args[0]));
+}
+
 const char *value_text(struct emitter *w, value_id v) {
     const struct value_node *x = &w->k->values.at[v];
     if (layout_lands_always(w->k, w->y, v)) return "1";
@@ -284,6 +294,8 @@ const char *value_text(struct emitter *w, value_id v) {
         if (below) return below;
         const char *wave = wave_text(w, x);
         if (wave) return wave;
+        const char *root = root_text(w, x);
+        if (root) return root;
         const char *wraps = is_integer_math(x->dtype) ? wrapping_code(w, x) : NULL;
         const char *code = expand_code(w, wraps ? wraps : op->code, x);
         /* True + True is True: C's flag is an int, CUDA's a bool. */

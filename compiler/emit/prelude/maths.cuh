@@ -140,6 +140,17 @@ K_DEVICE float k_exp_below(float a, float b) {
     return k_exp2_approx(fmaf(a, scale, b * -scale));
 }
 K_DEVICE float k_sqrt(float a) { return sqrtf(a); }
+/* The same of what is known to be no less than 2^-100, as sqrtf has it behind a look at what it is given. */
+K_DEVICE float k_sqrt_normal(float a) {
+#ifdef WS_EMULATOR
+    return sqrtf(a);
+#else
+    float r;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
+    const float s = a * r, v = fmaf(fmaf(-s, s, a), 0.5f * r, s);
+    return a == k_inf() ? a : v;
+#endif
+}
 /* An angle as quarters of a turn, of which only the last two bits count, and what is left of it: at most about pi / 4. */
 struct k_turned {
     float rest;
