@@ -11,7 +11,7 @@
  *
  *     k_pack<k_f32, 4> w0[1][2];                     declare_shifted_stores
  *     k_put(w0[e][u], o0);                           put_vector_stores
- *     for (u, e) k_store_shifted<k_f32, 4, 32, 0>(p1 + (x * 4095 + r), w0[e][u], nr - r);
+ *     for (u, e) k_store_shifted<k_f32, 4, 0>(p1 + (x * 4095 + r), w0[e][u], nr - r);
  *                                                    put_shifted_stores */
 #include "emit/cuda_rows.h"
 
@@ -40,7 +40,6 @@ void declare_shifted_stores(struct emitter *w, const struct phase *f) {
 /* Behind them: all threads have got here, those without a column too. */
 void put_shifted_stores(struct emitter *w, const struct phase *f) {
     const struct layout *y = w->y;
-    int warp = w->k->limits->warp;
     if (!any_shifts(w, f)) return;
     open_unrolled(w, "u", y->ur);
     put_r(w);
@@ -52,9 +51,9 @@ void put_shifted_stores(struct emitter *w, const struct phase *f) {
         const char *left =
             rows_exact(w) ? "nr - r" : arena_printf(w->arena, "%s ? nr - r : 0", row_is_real(w));
         if (layout_store_shifts(w->k, y, st))
-            line(w, "k_store_shifted<%s, %d, %d, %d>(p%d + (%s), w%u[e][u], %s);",
-                 memory_type(w, buffer_dtype(w, st->buffer)), y->vec, y->t1 < warp ? y->t1 : warp,
-                 y->streaming, argument_of(w, st->buffer), ex_text(w, st->index), s, left);
+            line(w, "k_store_shifted<%s, %d, %d>(p%d + (%s), w%u[e][u], %s);",
+                 memory_type(w, buffer_dtype(w, st->buffer)), y->vec, y->streaming,
+                 argument_of(w, st->buffer), ex_text(w, st->index), s, left);
     }
     close_brace(w);
     close_brace(w);

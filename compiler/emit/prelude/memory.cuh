@@ -363,22 +363,22 @@ K_DEVICE k_pack<T, N> k_load_shifted(const T *p, I at) {
     const k_pack<T, N> b = k_load<T, N, HINTS>(WITHIN && !past ? from : from + N);
     return k_out_of_two(a, b, past * (unsigned)sizeof(T));
 }
-/* A vector of each of LANES lanes, one behind the other from wherever `at` is: a lane takes what the one before it has in
+/* A vector of each lane of a warp, one behind the other from wherever `at` is: a lane takes what the one before it has in
  * the vector of memory that its own begin in, and stores that. What lies in no such vector, at both ends, goes one by one.
- * left: elements that are to be stored, from the lane's first on. All lanes of the warp come here. */
-template <typename T, int N, int LANES, int STREAM, typename I>
+ * left: elements that are to be stored, from the lane's first on. All lanes come here. */
+template <typename T, int N, int STREAM, typename I>
 K_DEVICE void k_store_shifted(T *at, const k_pack<T, N> &p, I left) {
     enum { WORDS = k_pack<T, N>::WORDS };
     const int past = (int)((unsigned long long)at / sizeof(T) & (N - 1)), own = N - past;
-    const int lane = (int)threadIdx.x & (LANES - 1);
+    const int lane = (int)threadIdx.x & 31;
     k_pack<T, N> before;
 #pragma unroll
     for (int i = 0; i < WORDS; i++) {
-        const unsigned w = __shfl_up_sync(0xffffffffu, p.w[i], 1, LANES);
+        const unsigned w = __shfl_up_sync(0xffffffffu, p.w[i], 1);
         before.w[i] = past ? w : p.w[i];
     }
     const k_pack<T, N> v = k_out_of_two(before, p, (unsigned)(past ? own : 0) * (unsigned)sizeof(T));
-    const bool whole = (lane > 0 || !past) && left >= (I)own, next = lane < LANES - 1 && left >= (I)(N + own);
+    const bool whole = (lane > 0 || !past) && left >= (I)own, next = lane < 31 && left >= (I)(N + own);
     if (whole) k_store<T, N, STREAM>(at - past, v);
     const int begin = whole ? own : 0, end = next ? own : left < (I)N ? (int)left : N;
     const unsigned ends = begin < end ? ((1u << end) - 1) >> begin << begin : 0;
