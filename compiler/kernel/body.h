@@ -231,8 +231,8 @@ bool kernel_update_in_place(struct kernel *k, buffer_id input, buffer_id output)
 buffer_id kernel_place_of(const struct kernel *k, buffer_id b);
 bool kernel_stores_in_place(const struct kernel *k, buffer_id b);
 
-/* narrow.c: what each value lies in, unless it is nan; an infinite end: nothing is known of that side.
- * Functions of what leaves in 16 bits may be off by a little more. */
+/* narrow.c: what each value lies in, unless it is nan; an infinite end: nothing is known of that
+ * side. Functions of what leaves in 16 bits may be off by a little more. */
 struct interval;
 const struct interval *kernel_ranges(const struct kernel *k, struct arena *a);
 

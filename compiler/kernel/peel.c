@@ -169,8 +169,8 @@ bool layout_store_is_vector(const struct kernel *k, const struct layout *y,
 }
 
 /* By whole warps, of rows that are longer than a warp's: both ends of what a warp has go by
- * elements. A max pool to bf16[23712, 2047] takes an H200 92 us by vectors of 8, 99 by 4, and 109 by
- * elements; rows of 51 would be ends for the most part. */
+ * elements. A max pool to bf16[23712, 2047] takes an H200 92 us by vectors of 8, 99 by 4, and 109
+ * by elements; rows of 51 would be ends for the most part. */
 bool layout_store_shifts(const struct kernel *k, const struct layout *y,
                          const struct store_node *s) {
     enum { WORD = 4, VECTOR = 16 };

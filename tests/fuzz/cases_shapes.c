@@ -655,8 +655,8 @@ static const struct {
      " %k = minimum(%g, 200000000)\n %c = sin(%h)\n %d = cos(%h)\n %e = sin(%k)\n %f = cos(%g)\n"
      " return %s, %c, %d, %e, %f\n}\n",
      "x=2 r=64 warps=1 vec=4"},
-    /* pairs that turn: of whole vectors, of rows with heads, where rows and columns end; beside what
-     * goes along rows, of more pairs than threads have */
+    /* pairs that turn: of whole vectors, of rows with heads, where rows and columns end; beside
+     * what goes along rows, of more pairs than threads have */
     {"graph(%x: bf16[72, 50]) {\n %p = permute(%x, [1, 0])\n %y = mul(%p, 2)\n return %y\n}\n",
      "x=32 r=64 warps=2 vec=8 rows=2 turn=1"},
     {"graph(%x: f16[69, 50], %w: f16[69]) {\n %p = permute(%x, [1, 0])\n %y = mul(%p, %w)\n"

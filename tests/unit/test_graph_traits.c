@@ -152,8 +152,8 @@ static struct seen results(enum op op, const struct interval *a, double step) {
     return s;
 }
 
-/* All results lie in the range, and some at its ends; a remainder may be of fewer numbers, and a wave
- * of a part of a turn. */
+/* All results lie in the range, and some at its ends; a remainder may be of fewer numbers, and a
+ * wave of a part of a turn. */
 static bool check_range(enum op op, const struct interval *a, enum dtype t) {
     struct interval r = op_range(op, a, t);
     if (!interval_is_known(r)) return false;
