@@ -37,9 +37,14 @@ static bool shares(struct emitter *w, const struct value_node *x, struct run *ou
     return out->width > 1 && *each > 1;
 }
 
+static bool takes_pairs(struct emitter *w, value_id v) {
+    return layout_turns_pairs(w->k, w->y, v) && !w->ends;
+}
+
 static enum load_shape load_shape(struct emitter *w, const struct value_node *x) {
     enum axis along = w->y->rows_inner ? AXIS_X : AXIS_R;
     if (!(x->mask >> along & 1)) return ONE_FOR_ALL;
+    if (takes_pairs(w, (value_id)(x - w->k->values.at))) return WHOLE_VECTOR;
     if (layout_load_is_vector(w->k, w->y, x)) return WHOLE_VECTOR;
     if (layout_load_is_uniform(w->k, w->y, x)) return ONE_FOR_ALL;
     if (layout_load_reverses(w->k, w->y, x)) return REVERSED_VECTOR;
@@ -166,10 +171,14 @@ const char *l2_hint(const struct emitter *w) {
  * turned by one place a vector, its elements are in as many banks both times. Vectors that begin
  * anywhere would be turned by numbers that each element has to compute: their tile's rows are a
  * word longer instead. */
+static int turned_by(const struct emitter *w) {
+    int warp = w->k->limits->warp;
+    return w->y->peel ? 0 : w->y->t1 < warp ? warp / w->y->t1 : 1;
+}
+
 static const char *turned_place(struct emitter *w, const char *place, const char *vector) {
     if (w->y->peel) return place;
-    int warp = w->k->limits->warp, turn = w->y->t1 < warp ? warp / w->y->t1 : 1;
-    return arena_printf(w->arena, "(%s + (%s) * %d) %% %du", place, vector, turn, w->y->bx);
+    return arena_printf(w->arena, "(%s + (%s) * %d) %% %du", place, vector, turned_by(w), w->y->bx);
 }
 
 /* Of the i-th word that a thread reads: row `row` of the tile, and word `at` of it. */
@@ -185,6 +194,21 @@ static void put_turned_word(struct emitter *w, int words) {
              words, threads, words);
 }
 
+/* Of load v, what is at (row, at) of the tile, or in the half `half` of a pair of rows. */
+static void put_turned_load(struct emitter *w, value_id v, const char *to, const char *half) {
+    const struct layout *y = w->y;
+    const struct value_node *x = at(w, v);
+    int many = layout_turn_vector(w->k, y, v);
+    line(w, "const k_idx x = k_clamp(px * %d + (k_idx)at * %d, nx - %d);", y->bx, many, many);
+    line(w, "const k_idx r = k_clamp(base + (k_idx)row%s, nr - 1);", half);
+    const char *condition =
+        x->guarded ? arena_printf(w->arena, "%s, ", ex_text(w, at(w, x->args[0])->index)) : "";
+    line(w, "%s = k_load%s<%s, %d%s>(%sp%d + (%s));", to, x->guarded ? "_if" : "",
+         memory_type(w, buffer_dtype(w, x->buffer)), many,
+         load_hint(w, x->buffer, kernel_loads_once(w->k, v)), condition, argument_of(w, x->buffer),
+         ex_text(w, x->index));
+}
+
 /* What lies across goes through shared memory: threads that are neighbours read neighbours, along
  * x, a word each, and later take up what is theirs, along r. All reads of a tile are under way
  * before the first is put down. */
@@ -192,32 +216,37 @@ static void put_turn(struct emitter *w, value_id v, int *smem) {
     const struct layout *y = w->y;
     const struct value_node *x = at(w, v);
     const char *m = memory_type(w, buffer_dtype(w, x->buffer));
-    int many = layout_turn_vector(w->k, y, v), columns = layout_turn_columns(y);
+    bool pairs = layout_turns_pairs(w->k, y, v);
+    int many = layout_turn_vector(w->k, y, v), columns = layout_turn_columns(y) / (pairs ? 2 : 1);
     int words = y->bx / many, at_once = y->threads % words ? 1 : y->threads / words; /* columns */
     int each = words % y->threads == 0 ? columns * (words / y->threads)
                : at_once > 1           ? (columns + at_once - 1) / at_once
                                        : (columns * words + y->threads - 1) / y->threads;
     bool exact = (int64_t)each * y->threads == (int64_t)columns * words;
     int pitch = layout_turn_pitch(y);
-    line(w, "k_pack<%s, 1> (*const t%u)[%d] = (k_pack<%s, 1> (*)[%d])(k_smem + %d);", m, v, pitch,
-         m, pitch, *smem);
+    line(w, "k_pack<%s, %d> (*const t%u)[%d] = (k_pack<%s, %d> (*)[%d])(k_smem + %d);", m,
+         pairs ? 2 : 1, v, pitch, m, pairs ? 2 : 1, pitch, *smem);
     *smem += (int)((layout_turn_bytes(w->k, y, v) + 15) / 16 * 16);
     open_scope(w);
-    line(w, "k_pack<%s, %d> turned[%d];", m, many, each);
+    line(w, "k_pack<%s, %d> turned[%d]%s;", m, many, each, pairs ? "[2]" : "");
     open_unrolled(w, "i", each);
     put_turned_word(w, words);
-    line(w, "const k_idx x = k_clamp(px * %d + (k_idx)at * %d, nx - %d);", y->bx, many, many);
-    line(w, "const k_idx r = k_clamp(base + (k_idx)row, nr - 1);");
-    const char *condition =
-        x->guarded ? arena_printf(w->arena, "%s, ", ex_text(w, at(w, x->args[0])->index)) : "";
-    line(w, "turned[i] = k_load%s<%s, %d%s>(%sp%d + (%s));", x->guarded ? "_if" : "", m, many,
-         load_hint(w, x->buffer, kernel_loads_once(w->k, v)), condition, argument_of(w, x->buffer),
-         ex_text(w, x->index));
+    if (pairs) open_unrolled(w, "h", 2);
+    put_turned_load(w, v, pairs ? "turned[i][h]" : "turned[i]", pairs ? " * 2 + h" : "");
+    if (pairs) close_brace(w);
     close_brace(w);
     open_unrolled(w, "i", each);
     put_turned_word(w, words);
     if (!exact) open_brace(w, "if (row < %du)", columns);
-    for (int i = 0; i < many; i++)
+    if (pairs) {
+        const char *vector = arena_printf(w->arena, "row / %du", y->vec / 2),
+                   *first = turned_place(w, "at * 2", vector),
+                   *next = turned_by(w) % 2 ? turned_place(w, "at * 2 + 1", vector)
+                                            : arena_printf(w->arena, "%s + 1", first);
+        line(w, "k_put_pairs(t%u[row][%s], t%u[row][%s], turned[i][0], turned[i][1]);", v, first, v,
+             next);
+    }
+    for (int i = 0; i < many && !pairs; i++)
         line(w, "t%u[row][%s] = k_pick(turned[i], %d);", v,
              turned_place(w, arena_printf(w->arena, i ? "at + %d" : "at", i * words),
                           arena_printf(w->arena, "row / %du", y->vec)),
@@ -237,6 +266,20 @@ void put_turns(struct emitter *w, const struct phase *f, int *smem) {
     if (any) line(w, "__syncthreads();");
 }
 
+/* A thread's vector of pairs, or, where it may begin within one, out of one more. */
+static void put_turned_pairs(struct emitter *w, value_id v, const char *to, const char *place) {
+    const char *within = w->y->peel ? "(unsigned)" : "";
+    open_unrolled(w, "j", w->y->vec / 2);
+    line(w, "const unsigned first = t%u[%s(r - base) / 2 + j][%s].w[0];", v, within, place);
+    if (w->y->peel) {
+        line(w, "const unsigned next = t%u[%s(r - base) / 2 + j + 1][%s].w[0];", v, within, place);
+        line(w, "%s.w[j] = k_funnel(first, next, ((unsigned)(r - base) & 1) * 16);", to);
+    } else {
+        line(w, "%s.w[j] = first;", to);
+    }
+    close_brace(w);
+}
+
 /* The load of v into `to`. */
 static void put_load_into(struct emitter *w, value_id v, const char *to) {
     const struct value_node *x = at(w, v);
@@ -245,12 +288,16 @@ static void put_load_into(struct emitter *w, value_id v, const char *to) {
     const char *hint = load_hint(w, x->buffer, kernel_loads_once(w->k, v));
     if (layout_turns(w->k, w->y, v) && !w->ends) {
         int many = layout_turn_vector(w->k, w->y, v); /* the first of each come first */
-        const char *at = arena_printf(w->arena, "e * %d + tx", w->y->t0);
+        const char *at = arena_printf(w->arena, "e * %d + tx", w->y->t0),
+                   *vector = arena_printf(w->arena, "u * %d + tr", w->y->t1);
+        if (takes_pairs(w, v)) {
+            put_turned_pairs(w, v, to, turned_place(w, at, vector));
+            return;
+        }
         if (many > 1)
             at = arena_printf(w->arena, "(unsigned)(%s) / %d + (unsigned)(%s) %% %d * %d", at, many,
                               at, many, w->y->bx / many);
-        line(w, "%s = t%u[r - base][%s];", to, v,
-             turned_place(w, at, arena_printf(w->arena, "u * %d + tr", w->y->t1)));
+        line(w, "%s = t%u[r - base][%s];", to, v, turned_place(w, at, vector));
         return;
     }
     if (load_shape(w, x) == SHIFTED_VECTOR) {

@@ -168,8 +168,18 @@ void put_row_values(struct emitter *w, const value_id *list, uint32_t n) {
 
 /* ---- loops over a tile ----------------------------------------------------------------------- */
 
-/* Open the loop over column steps u; declares r (rows inner) or the vector's first column r. Where
- * rows are peeled, that is for open_row. */
+/* Declare r of step u (rows inner), or the vector's first column r. */
+void put_r(struct emitter *w) {
+    const struct layout *y = w->y;
+    if (y->rows_inner && w->k->kind == KERNEL_SCAN)
+        line(w, "const k_idx r = base + tr * %d + u;", y->ur);
+    else if (y->rows_inner)
+        line(w, "const k_idx r = base + u * %d + tr;", y->t1);
+    else
+        line(w, "const k_idx r = base + (u * %d + tr) * %d;", y->t1, y->vec);
+}
+
+/* Open the loop over column steps u, and declare r. Where rows are peeled, that is for open_row. */
 void open_columns(struct emitter *w) {
     const struct layout *y = w->y;
     open_unrolled(w, "u", y->ur);
@@ -178,12 +188,7 @@ void open_columns(struct emitter *w) {
         y->own ? open_own_hit(w) : y->turns ? open_turn(w) : open_hit(w);
         return;
     }
-    if (y->rows_inner && w->k->kind == KERNEL_SCAN)
-        line(w, "const k_idx r = base + tr * %d + u;", y->ur);
-    else if (y->rows_inner)
-        line(w, "const k_idx r = base + u * %d + tr;", y->t1);
-    else
-        line(w, "const k_idx r = base + (u * %d + tr) * %d;", y->t1, y->vec);
+    put_r(w);
     if (!columns_exact(w)) open_brace(w, "if (r < r_end)");
 }
 

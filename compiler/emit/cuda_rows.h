@@ -18,6 +18,7 @@ void put_x(struct emitter *w, bool element); /* declares the thread's x */
 void put_own_x(struct emitter *w); /* of an element; goes on to the next if another has it */
 void open_unrolled(struct emitter *w, const char *name, int n);
 void close_rows(struct emitter *w);
+void put_r(struct emitter *w);
 void open_columns(struct emitter *w); /* a loop over the thread's column steps u; declares r */
 void close_columns(struct emitter *w);
 void close_column(struct emitter *w); /* the step's text, but not the loop */
@@ -41,9 +42,11 @@ void put_tile(struct emitter *w, const struct phase *f);
 
 /* cuda_store.c: its stores, in this order about the loop over a vector's elements; exact: all rows
  * of the block are real. put_row_stores: of values without r, by the first thread of each row. */
+void declare_shifted_stores(struct emitter *w, const struct phase *f);
 void declare_results(struct emitter *w, const struct phase *f);
 void put_element_stores(struct emitter *w, const struct phase *f, bool exact);
 void put_vector_stores(struct emitter *w, const struct phase *f, bool exact);
+void put_shifted_stores(struct emitter *w, const struct phase *f);
 void put_row_stores(struct emitter *w);
 
 /* cuda_combine.c */

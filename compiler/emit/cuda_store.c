@@ -4,11 +4,59 @@
  *     for (v) o0[v] = v5;                            put_element_stores
  *     k_pack<k_f32, 4> w0;                           put_vector_stores
  *     k_put(w0, o0);
- *     k_store<k_f32, 4, 0>(p1 + (x * 4096 + r), w0); */
+ *     k_store<k_f32, 4, 0>(p1 + (x * 4096 + r), w0);
+ *
+ * Those that lie out of step with memory's leave when all of a warp are there, which pass them on
+ * to each other:
+ *
+ *     k_pack<k_f32, 4> w0[1][2];                     declare_shifted_stores
+ *     k_put(w0[e][u], o0);                           put_vector_stores
+ *     for (u, e) k_store_shifted<k_f32, 4, 0>(p1 + (x * 4095 + r), w0[e][u], nr - r);
+ *                                                    put_shifted_stores */
 #include "emit/cuda_rows.h"
 
 static bool vector_store(struct emitter *w, const struct store_node *s) {
-    return layout_store_is_vector(w->k, w->y, s) || layout_store_reverses(w->k, w->y, s);
+    return layout_store_is_vector(w->k, w->y, s) || layout_store_reverses(w->k, w->y, s) ||
+           layout_store_shifts(w->k, w->y, s);
+}
+
+static bool any_shifts(struct emitter *w, const struct phase *f) {
+    bool any = false;
+    for (uint32_t i = 0; i < f->stores.n; i++)
+        any |= layout_store_shifts(w->k, w->y, &w->k->stores.at[f->stores.at[i]]);
+    return any;
+}
+
+/* Before the loops over a thread's elements: room for those that leave behind them. */
+void declare_shifted_stores(struct emitter *w, const struct phase *f) {
+    for (uint32_t i = 0; i < f->stores.n; i++) {
+        const struct store_node *st = &w->k->stores.at[f->stores.at[i]];
+        if (layout_store_shifts(w->k, w->y, st))
+            line(w, "k_pack<%s, %d> w%u[%d][%d];", memory_type(w, buffer_dtype(w, st->buffer)),
+                 w->y->vec, f->stores.at[i], w->y->ex, w->y->ur);
+    }
+}
+
+/* Behind them: all threads have got here, those without a column too. */
+void put_shifted_stores(struct emitter *w, const struct phase *f) {
+    const struct layout *y = w->y;
+    if (!any_shifts(w, f)) return;
+    open_unrolled(w, "u", y->ur);
+    put_r(w);
+    open_unrolled(w, "e", y->ex);
+    put_x(w, false);
+    for (uint32_t i = 0; i < f->stores.n; i++) {
+        uint32_t s = f->stores.at[i];
+        const struct store_node *st = &w->k->stores.at[s];
+        const char *left =
+            rows_exact(w) ? "nr - r" : arena_printf(w->arena, "%s ? nr - r : 0", row_is_real(w));
+        if (layout_store_shifts(w->k, y, st))
+            line(w, "k_store_shifted<%s, %d, %d>(p%d + (%s), w%u[e][u], %s);",
+                 memory_type(w, buffer_dtype(w, st->buffer)), y->vec, y->streaming,
+                 argument_of(w, st->buffer), ex_text(w, st->index), s, left);
+    }
+    close_brace(w);
+    close_brace(w);
 }
 
 /* The results of a vector, before the loop over v: o3[n*v + place] of n stores that lie between
@@ -53,6 +101,10 @@ static void put_vector_store(struct emitter *w, uint32_t s) {
     struct interleaved all = layout_interleaved(w->k, w->y, s);
     int n = all.n * w->y->vec;
     if (all.first != s) return;
+    if (layout_store_shifts(w->k, w->y, st)) {
+        line(w, "k_put(w%u[e][u], o%u);", s, s);
+        return;
+    }
     line(w, "k_pack<%s, %d> w%u;", m, n, s);
     line(w, "k_put(w%u, o%u);", s, s);
     if (layout_scan_is_cut(w->k, w->y)) {

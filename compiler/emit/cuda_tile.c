@@ -174,6 +174,7 @@ static void put_vector(struct emitter *w, const struct phase *f, bool exact) {
 
 static void put_elements(struct emitter *w, const struct phase *f) {
     bool exact = rows_exact(w);
+    declare_shifted_stores(w, f);
     open_columns(w);
     open_row(w);
     if (f->stores.n + f->across.n && !exact) line(w, "const bool real = %s;", row_is_real(w));
@@ -185,6 +186,7 @@ static void put_elements(struct emitter *w, const struct phase *f) {
     close_column(w);
     put_step_folds(w, f);
     close_brace(w);
+    put_shifted_stores(w, f);
     for (uint32_t i = 0; i < f->compute.n; i++) w->where[f->compute.at[i]] = NOWHERE;
 }
 

@@ -34,7 +34,9 @@ struct emitter {
     int ahead;          /* CUDA: chunks of a row whose loads come before the first is stored */
     bool depth_is_number; /* CUDA: what the depth is in the text at hand is known to the compiler */
     int indent;
-    uint8_t *where;          /* per value: enum where */
+    uint8_t *where; /* per value: enum where */
+    const struct interval
+        *ranges;             /* CUDA, per value: what it may be, or nan; NULL: not asked yet */
     uint8_t *forms;          /* C, per value: what c_vector.c has found of it; 0: nothing yet */
     uint8_t *by_lanes;       /* C, per value: and c_lanes.c: 1 yes, 2 no */
     const uint8_t *kept;     /* C, per value: what c_keep.c has found of all; NULL: nothing yet */

@@ -247,6 +247,30 @@ static const char *exp_below_text(struct emitter *w, const struct value_node *x)
                         ref(w, sub->args[1]));
 }
 
+/* The sine or cosine of what is known to be near 0, for which nothing asks how far it is; else
+ * NULL. */
+static const char *wave_text(struct emitter *w, const struct value_node *x) {
+    const double NEAR = 65536, QUARTER = 1.57; /* as the prelude has it */
+    bool wave = x->op == OP_SIN || x->op == OP_COS;
+    if (!w->cuda || !wave || dtype_opmath(x->dtype) != DT_F32) return NULL;
+    if (!w->ranges) w->ranges = kernel_ranges(w->k, w->arena);
+    struct interval r = w->ranges[x->args[0]];
+    if (!(r.lo >= -NEAR && r.hi <= NEAR)) return NULL;
+    bool quarter = x->op == OP_SIN && r.lo >= -QUARTER && r.hi <= QUARTER;
+    return arena_printf(w->arena, "k_%s_%s(%s)", op_info(x->op)->name, quarter ? "small" : "near",
+                        ref(w, x->args[0]));
+}
+
+/* The square root of what is known to be far from 0, of which others ask how small it is; else
+ * NULL. */
+static const char *root_text(struct emitter *w, const struct value_node *x) {
+    const double LEAST = 0x1p-100; /* as the prelude has it */
+    if (!w->cuda || x->op != OP_SQRT || dtype_opmath(x->dtype) != DT_F32) return NULL;
+    if (!w->ranges) w->ranges = kernel_ranges(w->k, w->arena);
+    if (!(w->ranges[x->args[0]].lo >= LEAST)) return NULL;
+    return arena_printf(w->arena, "k_sqrt_normal(%s)", ref(w, x->args[0]));
+}
+
 const char *value_text(struct emitter *w, value_id v) {
     const struct value_node *x = &w->k->values.at[v];
     if (layout_lands_always(w->k, w->y, v)) return "1";
@@ -268,6 +292,10 @@ const char *value_text(struct emitter *w, value_id v) {
         }
         const char *below = exp_below_text(w, x);
         if (below) return below;
+        const char *wave = wave_text(w, x);
+        if (wave) return wave;
+        const char *root = root_text(w, x);
+        if (root) return root;
         const char *wraps = is_integer_math(x->dtype) ? wrapping_code(w, x) : NULL;
         const char *code = expand_code(w, wraps ? wraps : op->code, x);
         /* True + True is True: C's flag is an int, CUDA's a bool. */

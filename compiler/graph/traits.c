@@ -36,6 +36,7 @@ enum range_rule {
     RANGE_CHOICE, /* b or c */
     RANGE_QUOTIENT,
     RANGE_REMAINDER,
+    RANGE_WAVE, /* -1 to 1 */
     RANGE_COUNT
 };
 
@@ -159,6 +160,7 @@ struct interval op_range(enum op op, const struct interval *a, enum dtype t) {
     case RANGE_REMAINDER:
         if (!whole || a[1].lo != a[1].hi || a[1].lo < 1) break;
         return (struct interval){0, a[1].lo - 1};
+    case RANGE_WAVE: return (struct interval){-1, 1};
     case RANGE_ANY:
     case RANGE_COUNT: break;
     }

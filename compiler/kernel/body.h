@@ -231,6 +231,11 @@ bool kernel_update_in_place(struct kernel *k, buffer_id input, buffer_id output)
 buffer_id kernel_place_of(const struct kernel *k, buffer_id b);
 bool kernel_stores_in_place(const struct kernel *k, buffer_id b);
 
+/* narrow.c: what each value lies in, unless it is nan; an infinite end: nothing is known of that
+ * side. Functions of what leaves in 16 bits may be off by a little more. */
+struct interval;
+const struct interval *kernel_ranges(const struct kernel *k, struct arena *a);
+
 /* edges.c: of a product: the part of the depth whose terms may count for so many rows and columns
  * from there on, 0 to 0 if none do; the part of all terms that counts, 1 or nearly so if nothing is
  * known of them. */

@@ -163,7 +163,8 @@ double cost_traffic(const struct kernel *k, const struct layout *y, int64_t bloc
     }
     for (uint32_t i = 0; i < k->stores.n; i++) {
         const struct store_node *st = &k->stores.at[i];
-        if (st->mask & MASK_R && !layout_store_is_vector(k, y, st))
+        if (st->mask & MASK_R && !layout_store_is_vector(k, y, st) &&
+            !layout_store_shifts(k, y, st))
             total += (waste(k, y, index_usual_stride(k, st->index, inner),
                             index_usual_stride(k, st->index, outer), st->buffer, false, 1) -
                       1) *

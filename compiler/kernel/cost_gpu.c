@@ -223,16 +223,16 @@ static double access_us(const struct kernel *k, const struct layout *y) {
         bool uniform = v && layout_load_is_uniform(k, y, v);
         int bytes =
             dtype_bytes(k->schedule->loops->buffers.at[b].meta.dtype) * (uniform ? 1 : y->vec);
+        bool shifts = v ? layout_load_shifts(k, y, v) : layout_store_shifts(k, y, st);
         bool whole = v ? is_whole(k, y, v)
                        : layout_store_is_vector(k, y, st) || layout_store_reverses(k, y, st);
         int rows_of_one = v && v->mask == MASK_R && y->one_head ? y->ex : 1;
-        bool shifts = v && layout_load_shifts(k, y, v);
         bool along = whole || uniform || !v || layout_turns(k, y, i);
         int64_t steps = along ? 1 : load_usual_stride(k, v, inner);
         if (steps > 1) bytes *= steps < LINE ? (int)steps : LINE;
         if (v && cost_windows(k, y) > 1) bytes = bytes * (int)cost_windows_apart(k, v) / WINDOWS;
         double clocks = access_clocks(warp, bytes, lanes_of_run(k, y));
-        if (shifts) clocks = TWICE * clocks + SHIFT;
+        if (shifts) clocks = TWICE * clocks + (v ? SHIFT : SHIFT + y->vec);
         total += (v ? cost_reads(k, y) : 1) *
                  (points / (whole || shifts || uniform ? y->vec : 1) + ends) * clocks / rows_of_one;
     }
@@ -499,13 +499,19 @@ static double begun_us(double us, double blocks) {
  * and 23.3 by 8. */
 static double banks_us(const struct kernel *k, const struct layout *y) {
     enum { WORD = 4 };
-    int warp = k->limits->warp, lanes = y->t1 < warp ? y->t1 : warp, words = 0;
+    int warp = k->limits->warp, lanes = y->t1 < warp ? y->t1 : warp;
+    double points = (double)kernel_size(k, AXIS_X) * (double)kernel_size(k, AXIS_R), words = 0;
     if (!y->turn || !y->peel) return 0;
-    for (value_id v = 0; v < k->values.n; v++)
-        if (layout_turns(k, y, v)) words += dtype_bytes(k->values.at[v].dtype) > WORD ? 2 : 1;
-    double meet = fmax(1, (double)lanes * y->vec / warp),
-           points = (double)kernel_size(k, AXIS_X) * (double)kernel_size(k, AXIS_R);
-    return words * meet * points / warp / (k->limits->units * device_clock_ghz(k->limits) * 1e3);
+    for (value_id v = 0; v < k->values.n; v++) {
+        if (!layout_turns(k, y, v)) continue;
+        bool pairs = layout_turns_pairs(k, y, v); /* in half as many words, and one of a vector */
+        double each = pairs                                       ? 0.5 + 1.0 / y->vec
+                      : dtype_bytes(k->values.at[v].dtype) > WORD ? 2
+                                                                  : 1,
+               meet = (double)lanes * (pairs ? y->vec / 2 : y->vec) / warp;
+        words += each * fmax(1, meet);
+    }
+    return words * points / warp / (k->limits->units * device_clock_ghz(k->limits) * 1e3);
 }
 
 /* What a thread has so far of reductions of more than a value, as moments or pairs are, of each

@@ -46,7 +46,8 @@ int layout_load_words(const struct kernel *k, const struct layout *y) {
             words += (bytes + 3) / 4 * y->ur * rows;
         } else if (y->peel) { /* single elements take a register each */
             int word = (bytes + 3) / 4,
-                whole = layout_load_is_vector(k, y, v) || layout_load_shifts(k, y, v),
+                whole = layout_load_is_vector(k, y, v) || layout_load_shifts(k, y, v) ||
+                        layout_turns_pairs(k, y, i),
                 vector = whole ? (bytes * y->vec + 3) / 4 : word * y->vec;
             words += (vector * y->ur + word * layout_ends(y)) * rows;
         } else {
@@ -242,10 +243,17 @@ bool layout_turns(const struct kernel *k, const struct layout *y, value_id load)
            index_stride(k, v->index, AXIS_R) > 1; /* as k_turn has it */
 }
 
-/* Elements lie there as they do in registers: in words. */
+bool layout_turns_pairs(const struct kernel *k, const struct layout *y, value_id load) {
+    return k->limits->kind == DEVICE_CUDA && y->vec % 2 == 0 &&
+           dtype_bytes(k->values.at[load].dtype) == 2 && layout_turns(k, y, load) &&
+           layout_turn_vector(k, y, load) == 2;
+}
+
+/* Elements lie there as they do in registers: in words, or two in each. */
 int64_t layout_turn_bytes(const struct kernel *k, const struct layout *y, value_id load) {
     int word = dtype_bytes(k->values.at[load].dtype) > 4 ? 8 : 4;
-    return (int64_t)layout_turn_columns(y) * layout_turn_pitch(y) * word;
+    return (int64_t)layout_turn_columns(y) * layout_turn_pitch(y) * word /
+           (layout_turns_pairs(k, y, load) ? 2 : 1);
 }
 
 int layout_turn_columns(const struct layout *y) { return y->br + (y->peel ? y->vec : 0); }

@@ -184,6 +184,10 @@ bool layout_load_shifts(const struct kernel *k, const struct layout *y,
                         const struct value_node *load);
 /* Does it go past the caches? What has just been read there is in them already. */
 bool layout_streams(const struct kernel *k, const struct layout *y, const struct store_node *s);
+/* Is it out of step with vectors, and yet stored by them? Lanes pass on what their neighbour's
+ * vector begins with. */
+bool layout_store_shifts(const struct kernel *k, const struct layout *y,
+                         const struct store_node *s);
 bool layout_store_is_vector(const struct kernel *k, const struct layout *y,
                             const struct store_node *s);
 /* arms.c: n stores whose elements lie between each other and are a vector together; 1: store has
@@ -256,6 +260,8 @@ void layout_mirror(const struct kernel *k, struct layout *y);
  * many of its elements a thread reads at a time: those of a word. */
 bool layout_turns(const struct kernel *k, const struct layout *y, value_id load);
 int layout_turn_columns(const struct layout *y);
+/* Does a word of the tile have two neighbours along the columns, of 16 bits each? */
+bool layout_turns_pairs(const struct kernel *k, const struct layout *y, value_id load);
 int layout_turn_pitch(const struct layout *y); /* words from one to the next */
 int64_t layout_turn_bytes(const struct kernel *k, const struct layout *y, value_id load);
 int layout_turn_vector(const struct kernel *k, const struct layout *y, value_id load);

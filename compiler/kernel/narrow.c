@@ -21,6 +21,13 @@ struct narrowing {
     value_id *now, *narrow;       /* old -> new; in 32 bits, or NO_VALUE */
 };
 
+/* What values of a kernel are known to be. or_nan: or nan, and between no numbers on one side. */
+struct ranges {
+    const struct kernel *k;
+    const struct interval *of; /* the values before the one at hand */
+    bool or_nan;
+};
+
 /* ---- what a value may be --------------------------------------------------------------------- */
 
 static bool is_within(struct interval r, double lo, double hi) { return r.lo >= lo && r.hi <= hi; }
@@ -31,6 +38,13 @@ static struct interval rounded(struct interval r, enum dtype t) {
     double part = fmax(2 * dtype_roundoff(t), FUNCTIONS), most = fmin(dtype_largest(t) / 2, MOST);
     if (!is_within(r, -most, most)) return INTERVAL_ANY;
     return (struct interval){r.lo - part * fabs(r.lo), r.hi + part * fabs(r.hi)};
+}
+
+/* The same, each side by itself. */
+static struct interval rounded_or_nan(struct interval r, enum dtype t) {
+    struct interval lo = rounded((struct interval){r.lo, r.lo}, t),
+                    hi = rounded((struct interval){r.hi, r.hi}, t);
+    return (struct interval){lo.lo, hi.hi};
 }
 
 /* What numbers of type t are. */
@@ -55,31 +69,38 @@ static struct interval one_of(struct interval r, enum dtype t) {
     return (struct interval){fmax(r.lo, all.lo), fmin(r.hi, all.hi)};
 }
 
-/* Of numbers that may be nan nothing is known: max(nan, 0) is nan. */
-static struct interval range_of_result(const struct narrowing *p, const struct value_node *x) {
+/* Of numbers that may be nan nothing is known: max(nan, 0) is nan. Nor of functions that may be
+ * taken from cheaper formulas, but where that is said to do. */
+static struct interval range_of_result(const struct ranges *p, const struct value_node *x) {
     struct interval a[MAX_VALUE_ARGS];
-    bool whole = !dtype_is_float(x->dtype);
+    bool whole = !dtype_is_float(x->dtype), all = whole || p->or_nan;
+    if (op_is_expensive(x->op) && !p->or_nan) return INTERVAL_ANY;
     for (int i = 0; i < x->n_args; i++) {
-        a[i] = p->range[x->args[i]];
-        if (!whole && i >= op_first_number(x->op) && !interval_is_known(a[i])) return INTERVAL_ANY;
+        a[i] = p->of[x->args[i]];
+        if (!all && i >= op_first_number(x->op) && !interval_is_known(a[i])) return INTERVAL_ANY;
+    }
+    if (p->or_nan && !whole) {
+        struct interval r = op_range(x->op, a, x->dtype);
+        return r.lo <= r.hi ? rounded_or_nan(r, x->dtype) : INTERVAL_ANY;
     }
     struct interval r = op_range(x->op, a, x->dtype);
     return whole && op_chooses(x->op) ? one_of(r, x->dtype) : result(r, x->dtype);
 }
 
-static struct interval range_of(const struct narrowing *p, const struct value_node *x) {
-    struct interval from = x->kind == INST_CAST ? p->range[x->args[0]] : INTERVAL_ANY;
+static struct interval range_of(const struct ranges *p, const struct value_node *x) {
+    struct interval from = x->kind == INST_CAST ? p->of[x->args[0]] : INTERVAL_ANY;
     int64_t lo, hi;
     switch (x->kind) {
     case INST_CONST:
         return isfinite(x->number) ? (struct interval){x->number, x->number} : INTERVAL_ANY;
     case INST_INDEX:
-        ex_range(p->w->k->ex, x->index, &lo, &hi);
+        ex_range(p->k->ex, x->index, &lo, &hi);
         return result((struct interval){(double)lo, (double)hi}, x->dtype);
     case INST_SUBSCRIPT:
-        ex_range(p->w->k->ex, x->index, &lo, &hi);
+        ex_range(p->k->ex, x->index, &lo, &hi);
         return (struct interval){0, fmax(0, (double)hi - 1)};
     case INST_CAST:
+        if (dtype_is_float(x->dtype) && p->or_nan) return rounded_or_nan(from, x->dtype);
         if (dtype_is_float(x->dtype))
             return interval_is_known(from) ? rounded(from, x->dtype) : INTERVAL_ANY;
         if (!interval_is_known(from)) return of_type(x->dtype);
@@ -90,6 +111,13 @@ static struct interval range_of(const struct narrowing *p, const struct value_no
     case INST_REDUCE: break;
     }
     return INTERVAL_ANY;
+}
+
+const struct interval *kernel_ranges(const struct kernel *k, struct arena *a) {
+    struct interval *of = NEW_ARRAY(a, struct interval, k->values.n);
+    const struct ranges p = {.k = k, .of = of, .or_nan = true};
+    for (value_id v = 0; v < k->values.n; v++) of[v] = range_of(&p, &k->values.at[v]);
+    return of;
 }
 
 /* ---- in 32 bits ------------------------------------------------------------------------------ */
@@ -173,7 +201,9 @@ void narrow_integers(struct builder *w) {
     p.range = NEW_ARRAY(k->arena, struct interval, n);
     p.now = NEW_ARRAY(k->arena, value_id, n);
     p.narrow = NEW_ARRAY(k->arena, value_id, n);
-    for (value_id v = 0; v < n; v++) p.range[v] = range_of(&p, &p.old[v]), p.narrow[v] = NO_VALUE;
+    const struct ranges ranges = {.k = k, .of = p.range};
+    for (value_id v = 0; v < n; v++)
+        p.range[v] = range_of(&ranges, &p.old[v]), p.narrow[v] = NO_VALUE;
     if (!gains(&p, n)) return;
     memset(&k->values, 0, sizeof k->values);
     w->numbers = map_new(k->arena);

@@ -632,6 +632,40 @@ static const struct {
     {"graph(%x: f32[2, 47, 58]) {\n %w = windows(%x, [11, 11], [11, 11], [0, 0], [1, 1])\n %s = "
      "sum(%w, [3, 4])\n %y = div(%s, 121)\n return %y\n}\n",
      "x=64 r=121 warps=2 vec=1"},
+    /* rows that are stored out of step with vectors, which lanes pass on to each other: of each
+     * width, by more rows than there are, in steps */
+    {"graph(%x: bf16[7, 2048]) {\n %w = windows(%x, [4], [2], [0], [1])\n %y = amax(%w, 2)\n"
+     " return %y\n}\n",
+     "x=1 r=512 warps=1 vec=8 window=1"},
+    {"graph(%x: bf16[7, 2048]) {\n %w = windows(%x, [4], [2], [0], [1])\n %y = amax(%w, 2)\n"
+     " return %y\n}\n",
+     "x=4 r=128 warps=2 vec=4 rows=2 window=1"},
+    {"graph(%x: f32[9, 182], %y: f32[9, 187]) {\n %p = constant_pad_nd(%x, [2, 3], 1.5)\n"
+     " %z = mul(%p, %y)\n return %z\n}\n",
+     "x=4 r=128 warps=4 vec=4 window=1"},
+    {"graph(%x: u8[9, 512]) {\n %y = constant_pad_nd(%x, [3, 0], 7)\n return %y\n}\n",
+     "x=2 r=256 warps=2 vec=8 window=1"},
+    {"graph(%x: f64[9, 142]) {\n %y = constant_pad_nd(%x, [1, 0], 7)\n return %y\n}\n",
+     "x=2 r=64 warps=2 vec=2 window=1"},
+    {"graph(%x: f32[6, 130]) {\n %s = slice(%x, 1, 1, 130)\n %e = exp(%s)\n return %e\n}\n",
+     "x=1 r=128 warps=1 vec=2 window=1 nt=1"},
+    /* sines of what is known to be within a quarter turn, near, and neither */
+    {"graph(%x: f32[6, 64]) {\n %t = tanh(%x)\n %a = mul(%t, 1.5)\n %s = sin(%a)\n"
+     " %n = mul(%x, 134217728)\n %g = maximum(%n, -65000)\n %h = minimum(%g, 65000)\n"
+     " %k = minimum(%g, 200000000)\n %c = sin(%h)\n %d = cos(%h)\n %e = sin(%k)\n %f = cos(%g)\n"
+     " return %s, %c, %d, %e, %f\n}\n",
+     "x=2 r=64 warps=1 vec=4"},
+    /* pairs that turn: of whole vectors, of rows with heads, where rows and columns end; beside
+     * what goes along rows, of more pairs than threads have */
+    {"graph(%x: bf16[72, 50]) {\n %p = permute(%x, [1, 0])\n %y = mul(%p, 2)\n return %y\n}\n",
+     "x=32 r=64 warps=2 vec=8 rows=2 turn=1"},
+    {"graph(%x: f16[69, 50], %w: f16[69]) {\n %p = permute(%x, [1, 0])\n %y = mul(%p, %w)\n"
+     " return %y\n}\n",
+     "x=32 r=64 warps=4 vec=4 rows=2 turn=1"},
+    {"graph(%x: i16[70, 36]) {\n %p = permute(%x, [1, 0])\n %y = add(%p, %p)\n return %y\n}\n",
+     "x=4 r=64 warps=4 vec=2 turn=1"},
+    {"graph(%x: bf16[70, 36]) {\n %p = permute(%x, [1, 0])\n %y = mul(%p, 2)\n return %y\n}\n",
+     "x=8 r=128 warps=1 vec=8 rows=2 turn=1"},
     /* columns of odd rows, by single elements and two neighbours */
     {"graph(%x: f32[2, 150, 67]) {\n %m = amax(%x, 1)\n return %m\n}\n",
      "x=128 r=64 warps=16 vec=1"},

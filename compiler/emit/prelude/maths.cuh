@@ -140,6 +140,17 @@ K_DEVICE float k_exp_below(float a, float b) {
     return k_exp2_approx(fmaf(a, scale, b * -scale));
 }
 K_DEVICE float k_sqrt(float a) { return sqrtf(a); }
+/* The same of what is known to be no less than 2^-100, as sqrtf has it behind a look at what it is given. */
+K_DEVICE float k_sqrt_normal(float a) {
+#ifdef WS_EMULATOR
+    return sqrtf(a);
+#else
+    float r;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
+    const float s = a * r, v = fmaf(fmaf(-s, s, a), 0.5f * r, s);
+    return a == k_inf() ? a : v;
+#endif
+}
 /* An angle as quarters of a turn, of which only the last two bits count, and what is left of it: at most about pi / 4. */
 struct k_turned {
     float rest;
@@ -203,16 +214,24 @@ K_DEVICE float k_less_halves(float a, float halves) {
 }
 K_FAR float k_sin_far(float a) { return k_wave(k_turn_far(a)); }
 K_FAR float k_cos_far(float a) { return k_wave(k_quarter_on(k_turn_far(a))); }
-K_MATHS float k_sin(float a) {
+/* Of what is known to be within a quarter turn; within 65536. */
+K_DEVICE float k_sin_small(float a) { return k_rise(a, 0); }
+K_DEVICE float k_sin_near(float a) {
     const float shifted = fmaf(a, 0.318309886f, 12582912.0f);
-    float v = k_rise(k_less_halves(a, shifted - 12582912.0f), k_as_uint(shifted));
+    return k_rise(k_less_halves(a, shifted - 12582912.0f), k_as_uint(shifted));
+}
+K_MATHS float k_sin(float a) {
+    float v = k_sin_near(a);
     if (!(fabsf(a) <= 65536.0f)) v = k_sin_far(a);
     return v;
 }
 /* The sine of a and a quarter turn: the nearest odd quarter is taken off. */
-K_MATHS float k_cos(float a) {
+K_DEVICE float k_cos_near(float a) {
     const float shifted = fmaf(a, 0.318309886f, -0.5f) + 12582912.0f;
-    float v = k_rise(k_less_halves(a, shifted - 12582912.0f + 0.5f), k_as_uint(shifted) + 1);
+    return k_rise(k_less_halves(a, shifted - 12582912.0f + 0.5f), k_as_uint(shifted) + 1);
+}
+K_MATHS float k_cos(float a) {
+    float v = k_cos_near(a);
     if (!(fabsf(a) <= 65536.0f)) v = k_cos_far(a);
     return v;
 }

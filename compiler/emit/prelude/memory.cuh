@@ -339,13 +339,10 @@ K_DEVICE unsigned k_funnel(unsigned low, unsigned high, unsigned bits) {
     return __funnelshift_r(low, high, bits);
 #endif
 }
-template <typename T, int N, int HINTS = 0, bool WITHIN = false, typename I>
-K_DEVICE k_pack<T, N> k_load_shifted(const T *p, I at) {
+/* Of two vectors, one behind the other, the one that begins so many bytes, less than a vector's, behind the first. */
+template <typename T, int N>
+K_DEVICE k_pack<T, N> k_out_of_two(const k_pack<T, N> &a, const k_pack<T, N> &b, unsigned bytes) {
     enum { WORDS = k_pack<T, N>::WORDS, PARTS = sizeof(T) < 4 };
-    const unsigned past = (unsigned)at & (N - 1), bytes = past * (unsigned)sizeof(T);
-    const T *from = p + (at - (I)past);
-    const k_pack<T, N> a = k_load<T, N, HINTS>(from);
-    const k_pack<T, N> b = k_load<T, N, HINTS>(WITHIN && !past ? from : from + N);
     unsigned w[2 * WORDS];
 #pragma unroll
     for (int i = 0; i < WORDS; i++) w[i] = a.w[i], w[WORDS + i] = b.w[i];
@@ -357,6 +354,38 @@ K_DEVICE k_pack<T, N> k_load_shifted(const T *p, I at) {
 #pragma unroll
     for (int i = 0; i < WORDS; i++) v.w[i] = PARTS ? k_funnel(w[i], w[i + PARTS], 8 * (bytes & 3)) : w[i];
     return v;
+}
+template <typename T, int N, int HINTS = 0, bool WITHIN = false, typename I>
+K_DEVICE k_pack<T, N> k_load_shifted(const T *p, I at) {
+    const unsigned past = (unsigned)at & (N - 1);
+    const T *from = p + (at - (I)past);
+    const k_pack<T, N> a = k_load<T, N, HINTS>(from);
+    const k_pack<T, N> b = k_load<T, N, HINTS>(WITHIN && !past ? from : from + N);
+    return k_out_of_two(a, b, past * (unsigned)sizeof(T));
+}
+/* A vector of each lane of a warp, one behind the other from wherever `at` is: a lane takes what the one before it has in
+ * the vector of memory that its own begin in, and stores that. What lies in no such vector, at both ends, goes one by one.
+ * left: elements that are to be stored, from the lane's first on. All lanes come here. */
+template <typename T, int N, int STREAM, typename I>
+K_DEVICE void k_store_shifted(T *at, const k_pack<T, N> &p, I left) {
+    enum { WORDS = k_pack<T, N>::WORDS };
+    const int past = (int)((unsigned long long)at / sizeof(T) & (N - 1)), own = N - past;
+    const int lane = (int)threadIdx.x & 31;
+    k_pack<T, N> before;
+#pragma unroll
+    for (int i = 0; i < WORDS; i++) {
+        const unsigned w = __shfl_up_sync(0xffffffffu, p.w[i], 1);
+        before.w[i] = past ? w : p.w[i];
+    }
+    const k_pack<T, N> v = k_out_of_two(before, p, (unsigned)(past ? own : 0) * (unsigned)sizeof(T));
+    const bool whole = (lane > 0 || !past) && left >= (I)own, next = lane < 31 && left >= (I)(N + own);
+    if (whole) k_store<T, N, STREAM>(at - past, v);
+    const int begin = whole ? own : 0, end = next ? own : left < (I)N ? (int)left : N;
+    const unsigned ends = begin < end ? ((1u << end) - 1) >> begin << begin : 0;
+    if (ends)
+#pragma unroll
+        for (int i = 0; i < N; i++)
+            if (ends >> i & 1) k_store<T, 1, STREAM>(at + i, k_pick(p, i));
 }
 /* Where c holds; else zeros, and nothing is read. */
 template <typename T, int N, int HINTS = 0> K_DEVICE k_pack<T, N> k_load_if(bool c, const T *at) {

@@ -588,6 +588,12 @@ K_DEVICE unsigned k_bytes(unsigned low, unsigned high, unsigned which) {
     return __byte_perm(low, high, which);
 #endif
 }
+/* Two neighbours of one row and the two behind them in the next, as two pairs of neighbours along the columns. */
+template <typename T>
+K_DEVICE void k_put_pairs(k_pack<T, 2> &to, k_pack<T, 2> &next, const k_pack<T, 2> &a, const k_pack<T, 2> &b) {
+    to.w[0] = k_bytes(a.w[0], b.w[0], 0x5410);
+    next.w[0] = k_bytes(a.w[0], b.w[0], 0x7632);
+}
 /* Bytes from `from` to `end` of a vector. */
 K_DEVICE void k_store_within(char *at, const unsigned (&w)[4], int from, int end) {
 #pragma unroll 1
