@@ -1,4 +1,5 @@
-/* recurrence_impl.h: what recurrence.c, distribute.c, sink.c and readout.c share. Private to loop/.
+/* recurrence_impl.h: what recurrence.c, distribute.c, fission.c, sink.c and readout.c
+ * share. Private to loop/.
  */
 #ifndef WS_LOOP_RECURRENCE_IMPL_H
 #define WS_LOOP_RECURRENCE_IMPL_H
@@ -34,9 +35,16 @@ void recurrence_sink(struct loops *l, uint32_t loop);
 /* recurrence.c: does the loop read more than it may? */
 bool recurrence_reads_too_many(const struct loops *l, const struct recurrence *r);
 
-/* distribute.c: what no step waits for leaves the loop, to go before it, or behind it, too. False:
- * there is nothing that could; the loop may be half changed then. */
-bool recurrence_distribute(struct loops *l, uint32_t loop, bool behind);
+/* distribute.c: what no step waits for leaves the loop, to go before it, or behind it, too. What
+ * goes before it is read by nothing that stays; or, `gives`, is all that steps sum of what they were
+ * given. False: there is nothing that could; the loop may be half changed then. */
+bool recurrence_distribute(struct loops *l, uint32_t loop, bool behind, bool gives);
+/* Memory of all steps of what a nest's steps have as b: `copy`, one more of the loop, leaves it
+ * there. */
+buffer_id recurrence_keep(struct loops *l, const struct nest *like, buffer_id b, struct nest *copy);
+
+/* fission.c: the loop as two, `loop` and the one behind it; false: it is none that could be. */
+bool recurrence_split(struct loops *l, uint32_t loop);
 
 /* readout.c: memory of so many steps of an element each of which has these axes, the last `turns`
  * of them if that is not 0; and the step's window. */
