@@ -21,7 +21,7 @@
  * if they could be made.
  *
  * Only what is worth it: steps that multiply what they carry, which could not be one kernel, or
- * that are very many nodes. Few steps stay as they are. Sizes are numbers. */
+ * that are many, or very many nodes. Few steps stay as they are. Sizes are numbers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +31,8 @@
 
 enum {
     MIN_STEPS = 8,
-    MIN_NODES = 1024, /* of all steps, where none is a product */
+    MIN_NODES = 1024, /* of all steps, where none is a product, or they are fewer than many */
+    MANY_STEPS = 64,
     MAX_PERIOD = 4096,
     MAX_GUESSES = 12, /* how many of the next nodes that look like one may begin the second step */
 };
@@ -185,7 +186,9 @@ static bool element_of(const struct rolling *r, node_id id, struct element *e) {
 
 /* ---- are they the same steps? ---------------------------------------------------------------- */
 
+/* A tangent's number tells it from others of its graph: each step has its own. */
 static bool same_numbers(const struct node *a, const struct node *b) {
+    if (a->op == OP_TANGENT) return b->op == OP_TANGENT;
     for (int i = 0; i < a->n_args; i++)
         if (a->args[i].kind == ARG_INT && a->args[i].i != b->args[i].i) return false;
     return true;
@@ -422,7 +425,7 @@ static bool find_steps(struct rolling *r, node_id begin, uint32_t period, struct
     s->whole = s->n;
     find_last(r, s);
     s->multiplies = multiplies(r, s);
-    return s->multiplies || s->n * period >= MIN_NODES;
+    return s->multiplies || s->n >= MANY_STEPS || s->n * period >= MIN_NODES;
 }
 
 /* ---- making it ------------------------------------------------------------------------------- */
