@@ -176,12 +176,13 @@ static bool find_behind(struct parts *x) {
     return left;
 }
 
-/* Sums that stand on nothing carried, and what is made of them: all else that they need can be made
- * anew. */
+/* Sums that stand on nothing carried, and what is made of them, or left for others: all else that
+ * they need can be made anew. */
 static bool find_given(struct parts *x) {
     bool any = false;
     for (uint32_t k = 0; k < x->l->nests.n; k++) {
-        if (!is_of(x, k) || x->carried[k] || x->cheap[k]) continue;
+        bool left = x->l->buffers.at[x->l->nests.at[k].out].kind == BUFFER_WINDOW;
+        if (!is_of(x, k) || x->carried[k] || (x->cheap[k] && !left)) continue;
         if (!may_leave(x, k)) return false;
         x->place[k] = BEFORE;
         any = true;
