@@ -61,7 +61,7 @@ struct steps {
     node_id begin;
     uint32_t period, n;
     uint32_t whole; /* of these, with all their nodes: all, or all but the last */
-    node_id *last;  /* by place in the step that is not whole: its node; NONE. NULL: there is none */
+    node_id *last; /* by place in the step that is not whole: its node; NONE. NULL: there is none */
     operand_list operands;
     uint32_t *replaced; /* by place in a step: 1 + the operand that it is; 0 */
     bool carries, multiplies;
@@ -310,8 +310,7 @@ static bool shows_on(const struct rolling *r, const struct steps *s, uint32_t t,
     node_id of, before;
     struct element first = {0};
     shows_element(r->from, s->begin + place, &first, &before);
-    if (!shows_element(r->from, node_in(s, t, place), &e, &of) || of != before)
-        return false;
+    if (!shows_element(r->from, node_in(s, t, place), &e, &of) || of != before) return false;
     e.base = o->at.base;
     return same_element(&o->at, &e, o->way * t);
 }

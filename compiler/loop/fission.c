@@ -45,8 +45,7 @@ static uint32_t maker_of(const struct fission *x, buffer_id read) {
     for (uint32_t i = 0; i < x->n; i++) {
         const struct buffer *out = &x->l->buffers.at[nest_at(x, i)->out];
         if (nest_at(x, i)->out == read) return i;
-        if (is_carried(x->l, read) && out->kind == BUFFER_WINDOW &&
-            out->window.of == b->window.of)
+        if (is_carried(x->l, read) && out->kind == BUFFER_WINDOW && out->window.of == b->window.of)
             return i;
     }
     return NONE;
@@ -217,7 +216,7 @@ bool recurrence_split(struct loops *l, uint32_t loop) {
     while (x.first < l->nests.n && loop_of(l->nests.at[x.first].epoch) != loop) x.first++;
     while (x.first + x.n < l->nests.n && loop_of(nest_at(&x, x.n)->epoch) == loop) x.n++;
     if (x.n > MOST_SPLIT) return false;
-    x.reads = NEW_ARRAY(l->arena, bool, x.n * x.n);
+    x.reads = NEW_ARRAY(l->arena, bool, x.n *x.n);
     x.core = NEW_ARRAY(l->arena, bool, x.n);
     x.stands = NEW_ARRAY(l->arena, bool, x.n);
     x.level = NEW_ARRAY(l->arena, int, x.n);

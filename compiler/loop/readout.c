@@ -419,8 +419,7 @@ static bool take(struct taking *x) {
 
 /* As it was, if the loop is no recurrence then. */
 static bool try_take(struct loops *l, uint32_t loop, uint32_t k, ex alone) {
-    struct taking x = {
-        .s = {.l = l, .loop = loop}, .sum = l->nests.at[k], .at = k, .alone = alone};
+    struct taking x = {.s = {.l = l, .loop = loop}, .sum = l->nests.at[k], .at = k, .alone = alone};
     struct recurrence r;
     uint32_t n_nests = l->nests.n, n_buffers = l->buffers.n;
     x.s.writer = loops_writers(l, n_buffers);
