@@ -21,7 +21,8 @@
  * if they could be made.
  *
  * Only what is worth it: steps that multiply what they carry, which could not be one kernel, or
- * that are many, or very many nodes. Few steps stay as they are. Sizes are numbers. */
+ * that will be one, or are many, or very many nodes. Few steps stay as they are. Sizes are numbers.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,7 @@
 enum {
     MIN_STEPS = 8,
     MIN_NODES = 1024, /* of all steps, where none is a product, or they are fewer than many */
+    SOME_STEPS = 16,  /* where what is carried goes through no sum: these are one kernel */
     MANY_STEPS = 64,
     MAX_PERIOD = 4096,
     MAX_GUESSES = 12, /* how many of the next nodes that look like one may begin the second step */
@@ -408,6 +410,39 @@ static bool multiplies(const struct rolling *r, const struct steps *s) {
     return any;
 }
 
+/* Time goes by, and each element of what is carried is made of its own by operators alone: those
+ * that stand on what is carried, and what is carried on them. */
+static bool goes_own_way(const struct rolling *r, const struct steps *s) {
+    const struct graph *g = r->from;
+    bool *stands = calloc(s->period, sizeof *stands), *leads = calloc(s->period, sizeof *leads);
+    bool own = stands && leads, slices = false;
+    node_id second = s->begin + s->period;
+    for (uint32_t p = 0; p < s->period && own; p++)
+        for (int i = 0; i < g->nodes.at[second + p].n_args && !s->replaced[p]; i++) {
+            const node_id *at;
+            for (int k = arg_nodes(&g->nodes.at[second + p].args[i], &at); k-- > 0;)
+                stands[p] |= at[k] >= s->begin && (at[k] < second || stands[at[k] - second]);
+        }
+    for (uint32_t i = 0; i < s->operands.n && own; i++) {
+        const struct operand *o = &s->operands.at[i];
+        slices |= o->is == LOOP_IS_SLICED;
+        if (o->is == LOOP_IS_CARRIED) leads[o->old - s->begin] = true;
+    }
+    for (uint32_t p = s->period; p-- > 0 && own;) {
+        const struct node *n = &g->nodes.at[second + p];
+        if (!leads[p] || !stands[p]) continue;
+        own = op_info(n->op)->class == POINTWISE;
+        for (int i = 0; i < n->n_args; i++) {
+            const node_id *at;
+            for (int k = arg_nodes(&n->args[i], &at); k-- > 0;)
+                if (at[k] >= second) leads[at[k] - second] = true;
+        }
+    }
+    free(stands);
+    free(leads);
+    return own && slices;
+}
+
 /* False: there is no loop that begins here with this period. */
 static bool find_steps(struct rolling *r, node_id begin, uint32_t period, struct steps *s) {
     uint32_t most = alike_from(r, begin, period) / period + 1;
@@ -424,7 +459,8 @@ static bool find_steps(struct rolling *r, node_id begin, uint32_t period, struct
     s->whole = s->n;
     find_last(r, s);
     s->multiplies = multiplies(r, s);
-    return s->multiplies || s->n >= MANY_STEPS || s->n * period >= MIN_NODES;
+    return s->multiplies || s->n >= MANY_STEPS || s->n * period >= MIN_NODES ||
+           (s->n >= SOME_STEPS && goes_own_way(r, s));
 }
 
 /* ---- making it ------------------------------------------------------------------------------- */

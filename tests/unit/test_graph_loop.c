@@ -507,6 +507,34 @@ static void test_many(void **state) {
     }
 }
 
+/* Few are one where all that is carried goes its own way, and not where it is summed, or where no
+ * time goes by. */
+static void test_own_way(void **state) {
+    static const struct {
+        const char *step;
+        int steps, loops;
+    } cases[] = {
+        {"%%a%d = mul(%%h%d, 0.5)\n%%h%d = add(%%a%d, %%x%d)\n", 16, 1},
+        {"%%a%d = mul(%%h%d, 0.5)\n%%h%d = add(%%a%d, %%x%d)\n", 15, 0},
+        {"%%a%d = softmax(%%h%d, 1)\n%%h%d = add(%%a%d, %%x%d)\n", 16, 0},
+        {"%%a%d = mul(%%h%d, 0.5)\n%%h%d = add(%%a%d, 1.0)\n%%y%d = exp(%%x0)\n", 16, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        struct buf b = buf_new(a);
+        buf_puts(&b, "graph(%x: f32[16, 3, 4], %h0: f32[3, 4], %x0: f32[4]) {\n");
+        for (int t = 1; t <= cases[i].steps; t++) {
+            buf_printf(&b, "%%x%d = select(%%x, 0, %d)\n", t, t - 1);
+            buf_printf(&b, cases[i].step, t, t - 1, t, t, t);
+        }
+        buf_printf(&b, "return %%h%d\n}\n", cases[i].steps);
+        struct graph *g = must_parse(a, b.p);
+        if (i == 3) g = graph_drop_unused(g);
+        assert_int_equal(count_loops(graph_roll(g)), cases[i].loops);
+        arena_free(a);
+    }
+}
+
 static void test_refused(void **state) {
     refuses(NULL, "carried=[0, -1], first=[0, 0], way=[0, 1], steps=12");
     refuses(NULL, "carried=[0, -1], first=[0, 11], way=[0, -1], steps=12");
@@ -527,7 +555,7 @@ int main(void) {
         cmocka_unit_test(test_behind),   cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_refused),  cmocka_unit_test(test_types),
         cmocka_unit_test(test_assigned), cmocka_unit_test(test_last),
-        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_many),     cmocka_unit_test(test_own_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
