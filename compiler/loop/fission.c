@@ -132,8 +132,7 @@ static buffer_id kept_of(struct fission *x, buffer_id b, uint32_t maker) {
     return copy.out;
 }
 
-/* The nest with axes of its own. */
-static struct nest renewed(const struct loops *l, const struct nest *of) {
+struct nest nest_renewed(const struct loops *l, const struct nest *of) {
     struct exprs *p = l->ex;
     struct nest n = *of;
     ex from[2 * WS_MAX_RANK], to[2 * WS_MAX_RANK];
@@ -165,7 +164,7 @@ static bool has_subscript(const struct nest *n) {
 static void put_second(struct fission *x, uint32_t i) {
     struct loops *l = x->l;
     bool both = is_first(x, i);
-    struct nest n = both ? renewed(l, nest_at(x, i)) : *nest_at(x, i);
+    struct nest n = both ? nest_renewed(l, nest_at(x, i)) : *nest_at(x, i);
     if (both) {
         struct buffer b = {.kind = BUFFER_TEMP, .meta = l->buffers.at[n.out].meta};
         b.name = arena_printf(l->arena, "b%u", l->buffers.n);
@@ -181,8 +180,7 @@ static void put_second(struct fission *x, uint32_t i) {
     vec_push(l->arena, &x->second, n);
 }
 
-/* Loops behind this one get the next number: there is another one in between. */
-static void make_room(struct loops *l, uint32_t loop) {
+void loops_make_room(struct loops *l, uint32_t loop) {
     const uint32_t behind = 2 * loop + 2;
     uint32_t *epoch = NEW_ARRAY(l->arena, uint32_t, l->graph->nodes.n);
     for (uint32_t k = 0; k < l->nests.n; k++)
@@ -193,6 +191,15 @@ static void make_room(struct loops *l, uint32_t loop) {
     vec_push(l->arena, &l->steps, 0);
     memmove(&l->steps.at[loop + 1], &l->steps.at[loop],
             (l->steps.n - 1 - loop) * sizeof *l->steps.at);
+    if (!l->recurs) return;
+    bool *recurs = NEW_ARRAY(l->arena, bool, l->steps.n);
+    ex *step = NEW_ARRAY(l->arena, ex, l->steps.n);
+    for (uint32_t k = 0; k < l->steps.n; k++) {
+        recurs[k] = l->recurs[k - (k > loop)];
+        step[k] = l->step[k - (k > loop)];
+    }
+    l->recurs = recurs;
+    l->step = step;
 }
 
 static void put(struct fission *x) {
@@ -229,7 +236,7 @@ bool recurrence_split(struct loops *l, uint32_t loop) {
     find_shared(&x);
     for (uint32_t i = 0; i < x.n; i++)
         if (is_first(&x, i) && is_second(&x, i) && has_subscript(nest_at(&x, i))) return false;
-    make_room(l, loop);
+    loops_make_room(l, loop);
     for (uint32_t i = 0; i < x.n; i++)
         if (is_second(&x, i)) put_second(&x, i);
     put(&x);

@@ -391,6 +391,19 @@ static bool is_of_steps(struct taking *x) {
     return take_element(x, &x->sum, value, &none, &none, 0, 0, false) != NONE && x->tau;
 }
 
+/* Does the nest read it, or what that is made of behind the loop? */
+static bool reads_memory(const struct taking *x, const struct nest *n, buffer_id memory, int deep) {
+    bool any = false;
+    for (inst_id i = 0; i < n->insts.n && deep <= DEEPEST; i++) {
+        buffer_id b = n->insts.at[i].buffer;
+        if (n->insts.at[i].kind != INST_LOAD) continue;
+        any |= b == memory;
+        if (is_made_behind(x, b))
+            any |= reads_memory(x, &x->s.l->nests.at[x->s.writer[b]], memory, deep + 1);
+    }
+    return any;
+}
+
 /* May it be taken in the steps? Then it is, in l. */
 static bool take(struct taking *x) {
     struct loops *l = x->s.l;
@@ -436,24 +449,36 @@ static bool try_take(struct loops *l, uint32_t loop, uint32_t k, ex alone) {
     return false;
 }
 
+bool recurrence_sums(struct loops *l, uint32_t loop, uint32_t k, buffer_id memory) {
+    struct taking x = {.s = {.l = l, .loop = loop}, .sum = l->nests.at[k], .at = k};
+    x.s.writer = loops_writers(l, l->buffers.n);
+    if (!is_sum(l, &x.sum, loop) || !is_of_steps(&x)) return false;
+    return reads_memory(&x, &x.sum, memory, 0);
+}
+
 /* Along one of the axes that it reduces, those that lie side by side first. */
 static bool try_part(struct loops *l, uint32_t loop, uint32_t k) {
     const struct nest *n = &l->nests.at[k];
     for (int i = n->n_reduce; i-- > 0 && n->n_reduce > 1;)
-        if (bound_of(l, n->reduce[i]) <= MOST_REDUCED && try_take(l, loop, k, n->reduce[i]))
+        if (bound_of(l, n->reduce[i]) <= l->most_reduced && try_take(l, loop, k, n->reduce[i]))
             return true;
     return false;
 }
 
 /* Those along few elements first: what is reduced has to be the same for all. */
 void recurrence_readouts(struct loops *l, uint32_t loop) {
-    for (int64_t few = 1; few <= 2 * MOST_REDUCED; few *= 2)
+    for (int64_t few = 1; few <= 2 * l->most_reduced; few *= 2)
         for (uint32_t k = 0; k < l->nests.n; k++) {
             struct taking x = {.s = {.l = l, .loop = loop}, .sum = l->nests.at[k]};
             int64_t n = is_sum(l, &x.sum, loop) ? reduced_by(&x, EX_NONE) : 0;
-            bool part = n && few > MOST_REDUCED,
-                 now = n && (n <= few || n % l->steps.at[loop] == 0);
-            if (part ? try_part(l, loop, k) : now && try_take(l, loop, k, EX_NONE))
+            bool part = n && few > l->most_reduced,
+                 now = n && ((n <= few && n <= l->most_reduced) ||
+                             (!part && n % l->steps.at[loop] == 0));
+            if ((part && try_part(l, loop, k)) || (now && try_take(l, loop, k, EX_NONE)))
                 k = UINT32_MAX; /* nests have moved */
         }
+}
+
+bool recurrence_readout(struct loops *l, uint32_t loop, uint32_t k) {
+    return try_take(l, loop, k, EX_NONE) || try_part(l, loop, k);
 }

@@ -186,7 +186,7 @@ static bool find_common(const struct axes *x, struct recurrence *out) {
             out->x[out->n_x++] = widest->axes[i];
         }
     }
-    if (!out->n_x || reduced > MOST_REDUCED) return false;
+    if (!out->n_x || reduced > l->most_reduced) return false;
     for (uint32_t k = 0; k < l->nests.n; k++) {
         const struct nest *n = &l->nests.at[k];
         int n_r = 0;
@@ -391,20 +391,13 @@ static void split_loop(struct loops *l, uint32_t loop) {
         while (loop_of(l->nests.at[k].epoch) == loop && split_nest(l, k, loop)) continue;
 }
 
-/* All that split_loop, recurrence_distribute and recurrence_split change. */
-struct saved {
-    struct nest *nests;
-    struct buffer *buffers;
-    int64_t *steps;
-    const uint32_t *epoch;
-    uint32_t n_nests, n_buffers, n_steps;
-};
-
-static struct saved save(const struct loops *l) {
+struct saved recurrence_save(const struct loops *l) {
     struct saved x = {.nests = NEW_ARRAY(l->arena, struct nest, l->nests.n),
                       .buffers = NEW_ARRAY(l->arena, struct buffer, l->buffers.n),
                       .steps = NEW_ARRAY(l->arena, int64_t, l->steps.n),
                       .epoch = l->epoch,
+                      .recurs = l->recurs,
+                      .step = l->step,
                       .n_nests = l->nests.n,
                       .n_buffers = l->buffers.n,
                       .n_steps = l->steps.n};
@@ -420,11 +413,13 @@ static struct saved save(const struct loops *l) {
     return x;
 }
 
-static void restore(struct loops *l, struct saved x) {
+void recurrence_restore(struct loops *l, struct saved x) {
     l->nests.n = x.n_nests;
     l->buffers.n = x.n_buffers;
     l->steps.n = x.n_steps;
     l->epoch = x.epoch;
+    l->recurs = x.recurs;
+    l->step = x.step;
     memcpy(l->steps.at, x.steps, l->steps.n * sizeof *x.steps);
     memcpy(l->nests.at, x.nests, l->nests.n * sizeof *x.nests);
     memcpy(l->buffers.at, x.buffers, l->buffers.n * sizeof *x.buffers);
@@ -448,11 +443,11 @@ static bool becomes_recurrence(struct loops *l, uint32_t loop);
 
 /* Is it several recurrences behind each other? */
 static bool becomes_several(struct loops *l, uint32_t loop) {
-    struct saved before = save(l);
+    struct saved before = recurrence_save(l);
     split_loop(l, loop);
     if (recurrence_split(l, loop) && becomes_recurrence(l, loop + 1) && becomes_recurrence(l, loop))
         return true;
-    restore(l, before);
+    recurrence_restore(l, before);
     return false;
 }
 
@@ -462,13 +457,13 @@ static bool becomes_recurrence(struct loops *l, uint32_t loop) {
     enum { AS_IT_IS, WITHOUT_BEFORE, WITHOUT_BEHIND, GIVEN, GIVEN_WITHOUT_BEHIND, WAYS };
     struct recurrence r;
     for (int way = 0; way < WAYS; way++) {
-        struct saved before = save(l);
+        struct saved before = recurrence_save(l);
         split_loop(l, loop);
         bool behind = way == WITHOUT_BEHIND || way == GIVEN_WITHOUT_BEHIND;
         bool recurs = way == AS_IT_IS || recurrence_distribute(l, loop, behind, way >= GIVEN);
         recurs = recurs && loop_recurs(l, loop, &r);
         if (recurs && !recurrence_reads_too_many(l, &r)) return true;
-        restore(l, before);
+        recurrence_restore(l, before);
         if (recurs) return false;
     }
     return becomes_several(l, loop);
@@ -545,20 +540,19 @@ static void drop_windows(struct loops *l) {
     }
 }
 
-void loops_recurrences(struct loops *l) {
+void loops_recurrences(struct loops *l, int64_t most_reduced, double step_bytes) {
     bool any = false;
     if (!l->steps.n) return;
-    for (uint32_t loop = 0; loop < l->steps.n; loop++) {
-        bool recurs = becomes_recurrence(l, loop); /* it may be several, then */
-        bool *all = NEW_ARRAY(l->arena, bool, l->steps.n);
-        ex *step = NEW_ARRAY(l->arena, ex, l->steps.n);
-        for (uint32_t k = 0; k < loop; k++) all[k] = l->recurs[k], step[k] = l->step[k];
-        l->recurs = all;
-        l->step = step;
-        if (!recurs) continue;
+    l->most_reduced = most_reduced;
+    l->recurs = NEW_ARRAY(l->arena, bool, l->steps.n);
+    l->step = NEW_ARRAY(l->arena, ex, l->steps.n);
+    for (uint32_t loop = 0; loop < l->steps.n; loop++) { /* one may become several */
+        if (!becomes_recurrence(l, loop)) continue;
         any = l->recurs[loop] = true;
-        l->step[loop] = ex_index(l->ex, "t", ex_const(l->ex, l->steps.at[loop]));
+        if (!l->step[loop]) /* a loop that runs again has one */
+            l->step[loop] = ex_index(l->ex, "t", ex_const(l->ex, l->steps.at[loop]));
         recurrence_readouts(l, loop);
+        while (recurrence_again(l, loop, step_bytes)) continue;
         recurrence_sink(l, loop);
         find_numbers(l, loop);
     }

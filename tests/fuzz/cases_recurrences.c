@@ -237,6 +237,17 @@ static const char *const programs[] = {
          "%z = sum(%n, [2, 3])\nreturn %y, %z\n"),
 };
 
+/* States of which there are sums along either axis, so large that steps are gone through twice. */
+static const char twice[] =
+    "graph(%s: f32[256, 260], %k: f32[9, 256, 1], %v: f32[9, 1, 260], %q: f32[9, 260], "
+    "%p: f32[9, 256]) {\n%hs = " LOOP(
+        "%s, %k, %v", "0, -1, -1", "0, 0, 0", "0, 1, 1", "9",
+        "graph(%s: f32[256, 260], %k: f32[256, 1], %v: f32[1, 260]) {\n"
+        "  %kv = mul(%k, %v)\n  %d = mul(%s, 0.9)\n  %n: f32[256, 260] = add(%d, %kv)\n"
+        "  return %n\n}",
+        0) "\n%qu = unsqueeze(%q, 1)\n%m = mul(%hs, %qu)\n%y = sum(%m, [2])\n"
+           "%pu = unsqueeze(%p, 2)\n%w = mul(%hs, %pu)\n%z = sum(%w, [1])\nreturn %y, %z\n}\n";
+
 void cases_recurrences(struct arena *a, case_vec *out) {
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
         struct diag d = diag_new(a);
@@ -251,4 +262,5 @@ void cases_recurrences(struct arena *a, case_vec *out) {
             vec_push(a, out,
                      ((struct case_graph){.text = case_text(graph_hoist(joint)), .every = 12}));
     }
+    vec_push(a, out, ((struct case_graph){.text = twice, .every = CASES_DEFAULT}));
 }

@@ -21,6 +21,10 @@ static void test_one_kernel(void **state) {
         struct ws_program *p = ws_lower(c, limits, WS_FUSE, NULL, &d);
         if (!p) fail_msg("%s", d.text);
         if (strstr(all.at[i].text, "amax(%n") && strstr(all.at[i].text, "tangent")) continue;
+        int recurrences = 0;
+        for (int k = 0; k < p->n_kernels; k++)
+            recurrences += !strcmp(p->kernels[k].kind, "recurrence");
+        if (i == all.n - 1) assert_int_equal(recurrences, 2); /* rather than states in memory */
         for (int k = 0; k < p->n_kernels; k++)
             if (p->kernels[k].loop && strcmp(p->kernels[k].kind, "recurrence"))
                 fail_msg("%s is a launch in each step of\n%s", p->kernels[k].name, all.at[i].text);
