@@ -9,9 +9,9 @@
  *                 b63[i0, i1, i2] = b47[i0, i1, i2]                      memory b62, of all steps
  *   b52[t: 512, i0: 4, i1: 64] = sum over r0: 32 of b62[t, i0, i1, r0] * v[t][i0, r0]
  *
- * What stands on nothing carried goes before the loop, what only stands on it, behind. Of the former
- * that may be all that no staying nest reads; or, where steps sum what they were given, all that is
- * such a sum or stands on one, of which what stays is given windows. The latter
+ * What stands on nothing carried goes before the loop, what only stands on it, behind. Of the
+ * former that may be all that no staying nest reads; or, where steps sum what they were given, all
+ * that is such a sum or stands on one, of which what stays is given windows. The latter
  * reads what steps left; where that was in no memory of all steps it has some now, unless it is
  * made anew of what was there before. What is added up from step to step, for nobody but itself
  * and who reads the last of it, is a sum along the steps behind the loop, as a parameter's gradient
@@ -330,7 +330,7 @@ static bool is_wanted(const struct parts *x, buffer_id out) {
     return any;
 }
 
-/* What a nest that leaves fills: all that its windows were of, or that what stays has windows of. */
+/* What a nest that leaves fills: all that its windows were of, or of which what stays has some. */
 static buffer_id whole_of(struct parts *x, buffer_id out) {
     struct buffer *b = &x->l->buffers.at[out];
     if (b->kind == BUFFER_WINDOW) return b->window.of;

@@ -47,8 +47,8 @@ void recurrence_restore(struct loops *l, struct saved x);
 bool recurrence_reads_too_many(const struct loops *l, const struct recurrence *r);
 
 /* distribute.c: what no step waits for leaves the loop, to go before it, or behind it, too. What
- * goes before it is read by nothing that stays; or, `gives`, is all that steps sum of what they were
- * given. False: there is nothing that could; the loop may be half changed then. */
+ * goes before it is read by nothing that stays; or, `gives`, is all that steps sum of what they
+ * were given. False: there is nothing that could; the loop may be half changed then. */
 bool recurrence_distribute(struct loops *l, uint32_t loop, bool behind, bool gives);
 /* Memory of all steps of what a nest's steps have as b: `copy`, one more of the loop, leaves it
  * there. */

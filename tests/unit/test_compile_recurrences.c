@@ -5,8 +5,8 @@
 #include "graph_test.h"
 #include "ws_tune.h"
 
-/* No step is a launch, going back neither; but where the gradient of a maximum is looked up by where
- * it was. */
+/* No step is a launch, going back neither; but where the gradient of a maximum is looked up by
+ * where it was. */
 static void test_one_kernel(void **state) {
     struct arena *a = arena_new();
     case_vec all = {0};
