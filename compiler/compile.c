@@ -8,6 +8,7 @@
 
 #include "compile_impl.h"
 #include "graph/loop.h"
+#include "kernel/layout.h"
 #include "limited.h"
 #include "loop/loop.h"
 
@@ -42,11 +43,16 @@ static struct loops *lower_graph(const struct compile *c, const struct graph *g,
                                  struct diag *d) {
     struct graph *given = NEW(a, struct graph);
     *given = *g;
-    given->keeps_states = c->limits->kind == DEVICE_CUDA;
+    bool gpu = c->limits->kind == DEVICE_CUDA;
+    given->keeps_states = gpu;
     struct loops *l = loops_lower(given, a, d);
-    if (l && c->fusion != WS_EAGER && c->limits->kind == DEVICE_CUDA && c->limits->sm >= 80)
+    if (l && c->fusion != WS_EAGER && gpu && c->limits->sm >= 80)
         loops_results_apart(l, c->limits->units);
-    if (l && c->fusion != WS_EAGER) loops_recurrences(l);
+    /* elements that lanes of a warp share, or that a core adds up one after the other; and of a
+     * GPU's step 0.12 us at the speed of its memory: cores are not that much faster than theirs */
+    const int64_t MOST_REDUCED = gpu ? 512 : MOST_CHAIN;
+    const double STEP_BYTES = gpu ? 480e3 : INFINITY;
+    if (l && c->fusion != WS_EAGER) loops_recurrences(l, MOST_REDUCED, STEP_BYTES);
     return l;
 }
 

@@ -49,10 +49,18 @@ static uint8_t axes_of(const struct c_recurrence *x, value_id v) {
     return (x->mask[n->args[0]] & MASK_X) | MASK_R;
 }
 
-/* Points of one row, say, have one gate: that is no vector. */
+static bool is_same(const struct c_recurrence *x, value_id v) {
+    return value_is_uniform(x->w->k, v, AXIS_X, x->w->y->recurrent->points);
+}
+
+/* Points of one row, say, have one gate: that is no vector. So is what is carried if it is the same
+ * in each step, and what stands on none that is not. */
 static uint8_t find_mask(const struct c_recurrence *x, value_id v) {
+    const struct carry *c = recurrence_carry(x->w->k, v);
     uint8_t mask = value_at(x, v)->mask & (MASK_X | MASK_R);
-    bool same = !is_carry(x, v) && value_is_uniform(x->w->k, v, AXIS_X, x->w->y->recurrent->points);
+    bool same = is_same(x, v) && (!c || is_same(x, c->next));
+    for (int a = 0; a < value_at(x, v)->n_args && !c; a++)
+        same &= !(x->mask[value_at(x, v)->args[a]] & MASK_X);
     return same ? mask & MASK_R : mask;
 }
 

@@ -16,10 +16,13 @@
  *   one node before all steps: whole;
  *   an element of one tensor before all steps, whose number grows or falls alike: sliced.
  *
- * What is used behind the steps is taken from their stacked outputs.
+ * What is used behind the steps is taken from their stacked outputs. The last step may lack nodes,
+ * as what it leaves for a next one is read by nobody and so has gone: it is a step like the others,
+ * if they could be made.
  *
  * Only what is worth it: steps that multiply what they carry, which could not be one kernel, or
- * that are very many nodes. Few steps stay as they are. Sizes are numbers. */
+ * that will be one, or are many, or very many nodes. Few steps stay as they are. Sizes are numbers.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +32,9 @@
 
 enum {
     MIN_STEPS = 8,
-    MIN_NODES = 1024, /* of all steps, where none is a product */
+    MIN_NODES = 1024, /* of all steps, where none is a product, or they are fewer than many */
+    SOME_STEPS = 16,  /* where what is carried goes through no sum: these are one kernel */
+    MANY_STEPS = 64,
     MAX_PERIOD = 4096,
     MAX_GUESSES = 12, /* how many of the next nodes that look like one may begin the second step */
 };
@@ -57,6 +62,8 @@ typedef VEC(struct operand) operand_list;
 struct steps {
     node_id begin;
     uint32_t period, n;
+    uint32_t whole; /* of these, with all their nodes: all, or all but the last */
+    node_id *last; /* by place in the step that is not whole: its node; NONE. NULL: there is none */
     operand_list operands;
     uint32_t *replaced; /* by place in a step: 1 + the operand that it is; 0 */
     bool carries, multiplies;
@@ -80,6 +87,7 @@ struct rolling {
     /* memory of the steps that are looked at, one guess after the other */
     operand_list operands;
     uint32_t *replaced;
+    node_id *last;
 };
 
 /* ---- looks ----------------------------------------------------------------------------------- */
@@ -180,7 +188,9 @@ static bool element_of(const struct rolling *r, node_id id, struct element *e) {
 
 /* ---- are they the same steps? ---------------------------------------------------------------- */
 
+/* A tangent's number tells it from others of its graph: each step has its own. */
 static bool same_numbers(const struct node *a, const struct node *b) {
+    if (a->op == OP_TANGENT) return b->op == OP_TANGENT;
     for (int i = 0; i < a->n_args; i++)
         if (a->args[i].kind == ARG_INT && a->args[i].i != b->args[i].i) return false;
     return true;
@@ -279,11 +289,17 @@ static const struct operand *operand_for(const struct steps *s, node_id template
     return NULL;
 }
 
+/* The node of step t in this place; NONE: it lacks that. */
+static node_id node_in(const struct steps *s, uint32_t t, uint32_t place) {
+    return s->last && t == s->whole ? s->last[place] : s->begin + t * s->period + place;
+}
+
 /* Is `use` in step t what it is by the template, its like in step 1? */
 static bool goes_on(const struct rolling *r, const struct steps *s, uint32_t t, node_id template,
                     node_id use) {
-    uint32_t later = (t - 1) * s->period;
-    if (template >= s->begin) return use == template + later; /* of its step, or carried */
+    node_id second = s->begin + s->period;
+    if (template >= second) return use == node_in(s, t, template - second); /* of its step */
+    if (template >= s->begin) return use == node_in(s, t - 1, template - s->begin); /* carried */
     const struct operand *o = operand_for(s, template);
     struct element e;
     if (o->is == LOOP_IS_WHOLE) return use == template;
@@ -296,30 +312,80 @@ static bool shows_on(const struct rolling *r, const struct steps *s, uint32_t t,
     node_id of, before;
     struct element first = {0};
     shows_element(r->from, s->begin + place, &first, &before);
-    if (!shows_element(r->from, s->begin + t * s->period + place, &e, &of) || of != before)
-        return false;
+    if (!shows_element(r->from, node_in(s, t, place), &e, &of) || of != before) return false;
     e.base = o->at.base;
     return same_element(&o->at, &e, o->way * t);
 }
 
-static bool same_step(const struct rolling *r, const struct steps *s, uint32_t t) {
-    for (uint32_t p = 0; p < s->period; p++) {
-        const struct node *a = &r->from->nodes.at[s->begin + s->period + p];
-        const struct node *b = a + (t - 1) * s->period;
-        if (s->replaced[p]) {
-            if (!shows_on(r, s, t, p)) return false;
-            continue;
-        }
-        if (!same_numbers(a, b)) return false;
-        for (int i = 0; i < a->n_args; i++) {
-            const node_id *x, *y;
-            int n = arg_nodes(&a->args[i], &x);
-            arg_nodes(&b->args[i], &y);
-            for (int k = 0; k < n; k++)
-                if (!goes_on(r, s, t, x[k], y[k])) return false;
-        }
+static bool same_place(const struct rolling *r, const struct steps *s, uint32_t t, uint32_t p) {
+    const struct node *a = &r->from->nodes.at[s->begin + s->period + p];
+    const struct node *b = &r->from->nodes.at[node_in(s, t, p)];
+    if (s->replaced[p]) return shows_on(r, s, t, p);
+    if (!same_numbers(a, b)) return false;
+    for (int i = 0; i < a->n_args; i++) {
+        const node_id *x, *y;
+        int n = arg_nodes(&a->args[i], &x);
+        arg_nodes(&b->args[i], &y);
+        for (int k = 0; k < n; k++)
+            if (!goes_on(r, s, t, x[k], y[k])) return false;
     }
     return true;
+}
+
+static bool same_step(const struct rolling *r, const struct steps *s, uint32_t t) {
+    for (uint32_t p = 0; p < s->period; p++)
+        if (!same_place(r, s, t, p)) return false;
+    return true;
+}
+
+/* Have all tensors that steps read slices of one for step t, too? */
+static bool has_slices(const struct rolling *r, const struct steps *s, uint32_t t) {
+    for (uint32_t i = 0; i < s->operands.n; i++) {
+        const struct operand *o = &s->operands.at[i];
+        int64_t at = o->at.index + o->way * (int64_t)t, size;
+        if (o->is != LOOP_IS_SLICED) continue;
+        if (!ex_is_const(r->to->ex, r->to->nodes.at[o->at.base].meta.size[o->at.dim], &size) ||
+            at < 0 || at >= size)
+            return false;
+    }
+    return true;
+}
+
+/* Behind the whole steps: one that lacks some nodes, fewer than it has, is the last. */
+static void find_last(struct rolling *r, struct steps *s) {
+    node_id next = s->begin + s->whole * s->period, end = r->from->nodes.n;
+    uint32_t has = 0;
+    if (!has_slices(r, s, s->whole)) return;
+    s->last = r->last;
+    for (uint32_t p = 0; p < s->period; p++) s->last[p] = NONE;
+    for (uint32_t p = 0; p < s->period && next < end; p++) {
+        bool like = r->look[s->begin + s->period + p] == r->look[next];
+        s->last[p] = next;
+        if (like && same_place(r, s, s->whole, p))
+            next++, has++;
+        else
+            s->last[p] = NONE;
+    }
+    if (2 * has > s->period)
+        s->n++;
+    else
+        s->last = NULL;
+}
+
+/* The node behind all steps. */
+static node_id end_of(const struct steps *s) {
+    node_id end = s->begin + s->whole * s->period;
+    for (uint32_t p = 0; s->last && p < s->period; p++)
+        if (s->last[p] != NONE) end = s->last[p] + 1;
+    return end;
+}
+
+/* Where a node of the steps stands in its own. */
+static uint32_t place_of(const struct steps *s, node_id id) {
+    uint32_t p = (id - s->begin) % s->period;
+    if (id < s->begin + s->whole * s->period) return p;
+    for (p = 0; s->last[p] != id;) p++;
+    return p;
 }
 
 static bool is_product(enum op op) {
@@ -344,6 +410,39 @@ static bool multiplies(const struct rolling *r, const struct steps *s) {
     return any;
 }
 
+/* Time goes by, and each element of what is carried is made of its own by operators alone: those
+ * that stand on what is carried, and what is carried on them. */
+static bool goes_own_way(const struct rolling *r, const struct steps *s) {
+    const struct graph *g = r->from;
+    bool *stands = calloc(s->period, sizeof *stands), *leads = calloc(s->period, sizeof *leads);
+    bool own = stands && leads, slices = false;
+    node_id second = s->begin + s->period;
+    for (uint32_t p = 0; p < s->period && own; p++)
+        for (int i = 0; i < g->nodes.at[second + p].n_args && !s->replaced[p]; i++) {
+            const node_id *at;
+            for (int k = arg_nodes(&g->nodes.at[second + p].args[i], &at); k-- > 0;)
+                stands[p] |= at[k] >= s->begin && (at[k] < second || stands[at[k] - second]);
+        }
+    for (uint32_t i = 0; i < s->operands.n && own; i++) {
+        const struct operand *o = &s->operands.at[i];
+        slices |= o->is == LOOP_IS_SLICED;
+        if (o->is == LOOP_IS_CARRIED) leads[o->old - s->begin] = true;
+    }
+    for (uint32_t p = s->period; p-- > 0 && own;) {
+        const struct node *n = &g->nodes.at[second + p];
+        if (!leads[p] || !stands[p]) continue;
+        own = op_info(n->op)->class == POINTWISE;
+        for (int i = 0; i < n->n_args; i++) {
+            const node_id *at;
+            for (int k = arg_nodes(&n->args[i], &at); k-- > 0;)
+                if (at[k] >= second) leads[at[k] - second] = true;
+        }
+    }
+    free(stands);
+    free(leads);
+    return own && slices;
+}
+
 /* False: there is no loop that begins here with this period. */
 static bool find_steps(struct rolling *r, node_id begin, uint32_t period, struct steps *s) {
     uint32_t most = alike_from(r, begin, period) / period + 1;
@@ -357,8 +456,11 @@ static bool find_steps(struct rolling *r, node_id begin, uint32_t period, struct
     if (!known || !s->carries) return false;
     while (s->n < most && same_step(r, s, s->n)) s->n++;
     if (s->n < MIN_STEPS) return false;
+    s->whole = s->n;
+    find_last(r, s);
     s->multiplies = multiplies(r, s);
-    return s->multiplies || s->n * period >= MIN_NODES;
+    return s->multiplies || s->n >= MANY_STEPS || s->n * period >= MIN_NODES ||
+           (s->n >= SOME_STEPS && goes_own_way(r, s));
 }
 
 /* ---- making it ------------------------------------------------------------------------------- */
@@ -419,7 +521,7 @@ enum { CARRIED = 2 }; /* while outputs are looked for: wanted by the next step *
 static uint32_t *find_outputs(struct rolling *r, const struct steps *s, uint32_t *n_outputs) {
     const struct graph *g = r->from;
     uint32_t *output = NEW_ARRAY(r->to->arena, uint32_t, s->period);
-    node_id end = s->begin + s->n * s->period;
+    node_id end = end_of(s);
     for (uint32_t i = 0; i < s->operands.n; i++)
         if (s->operands.at[i].is == LOOP_IS_CARRIED)
             output[s->operands.at[i].old - s->begin] = CARRIED;
@@ -427,11 +529,11 @@ static uint32_t *find_outputs(struct rolling *r, const struct steps *s, uint32_t
         for (int i = 0; i < g->nodes.at[id].n_args; i++) {
             const node_id *at;
             for (int k = arg_nodes(&g->nodes.at[id].args[i], &at); k-- > 0;)
-                if (at[k] >= s->begin && at[k] < end) output[(at[k] - s->begin) % s->period] |= 1;
+                if (at[k] >= s->begin && at[k] < end) output[place_of(s, at[k])] |= 1;
         }
     for (uint32_t i = 0; i < g->outputs.n; i++) {
         node_id id = g->outputs.at[i];
-        if (id >= s->begin && id < end) output[(id - s->begin) % s->period] |= 1;
+        if (id >= s->begin && id < end) output[place_of(s, id)] |= 1;
     }
     *n_outputs = 0;
     for (uint32_t p = 0; p < s->period; p++)
@@ -501,7 +603,7 @@ static void make_loop(struct rolling *r, const struct steps *s) {
         node_id loop =
             must_call(r->to, OP_LOOP, args, LOOP_ARGUMENTS, r->from->nodes.at[s->begin + p].where);
         for (uint32_t t = 0; t < s->n; t++)
-            r->at[s->begin + t * s->period + p] = (struct place){loop, t};
+            if (node_in(s, t, p) != NONE) r->at[node_in(s, t, p)] = (struct place){loop, t};
     }
     for (uint32_t i = 0; i < s->operands.n; i++) r->body[s->operands.at[i].template] = NONE;
     r->any = true;
@@ -625,7 +727,7 @@ static node_id roll_from(struct rolling *r, node_id id) {
         if (later - id >= MAX_PERIOD) break;
         if (!find_steps(r, id, later - id, &s)) continue;
         make_loop(r, &s);
-        return id + s.n * s.period;
+        return end_of(&s);
     }
     return id;
 }
@@ -648,6 +750,7 @@ struct graph *graph_roll(struct graph *given) {
     r.next = NEW_ARRAY(g->arena, node_id, n);
     r.alike = NEW_ARRAY(g->arena, uint32_t, MAX_PERIOD);
     r.replaced = NEW_ARRAY(g->arena, uint32_t, MAX_PERIOD);
+    r.last = NEW_ARRAY(g->arena, node_id, MAX_PERIOD);
     r.map = NEW_ARRAY(g->arena, node_id, n);
     r.body = NEW_ARRAY(g->arena, node_id, n);
     r.at = NEW_ARRAY(g->arena, struct place, n);

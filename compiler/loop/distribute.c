@@ -9,7 +9,9 @@
  *                 b63[i0, i1, i2] = b47[i0, i1, i2]                      memory b62, of all steps
  *   b52[t: 512, i0: 4, i1: 64] = sum over r0: 32 of b62[t, i0, i1, r0] * v[t][i0, r0]
  *
- * What stands on nothing carried goes before the loop, what only stands on it, behind. The latter
+ * What stands on nothing carried goes before the loop, what only stands on it, behind. Of the
+ * former that may be all that no staying nest reads; or, where steps sum what they were given, all
+ * that is such a sum or stands on one, of which what stays is given windows. The latter
  * reads what steps left; where that was in no memory of all steps it has some now, unless it is
  * made anew of what was there before. What is added up from step to step, for nobody but itself
  * and who reads the last of it, is a sum along the steps behind the loop, as a parameter's gradient
@@ -33,6 +35,8 @@ struct parts {
     bool *cheap;       /* by nest of the loop: of what was there before it, by operators alone */
     uint32_t *writer;  /* by buffer: the nest; NONE */
     buffer_id *kept;   /* by buffer: the memory of all steps that it has got; NONE */
+    bool gives;        /* what stays may read what leaves */
+    buffer_id *given;  /* by buffer: the window of what has left, for what stays; NONE */
     buffer_id *anew;   /* by nest that stays: what is made before the loop of it, too; NONE */
     VEC(struct nest) copies;         /* the last of the loop: to memory of all steps */
     VEC(struct nest) before, behind; /* with their step as the outermost axis */
@@ -172,10 +176,25 @@ static bool find_behind(struct parts *x) {
     return left;
 }
 
+/* Sums that stand on nothing carried, and what is made of them, or left for others: all else that
+ * they need can be made anew. */
+static bool find_given(struct parts *x) {
+    bool any = false;
+    for (uint32_t k = 0; k < x->l->nests.n; k++) {
+        bool left = x->l->buffers.at[x->l->nests.at[k].out].kind == BUFFER_WINDOW;
+        if (!is_of(x, k) || x->carried[k] || (x->cheap[k] && !left)) continue;
+        if (!may_leave(x, k)) return false;
+        x->place[k] = BEFORE;
+        any = true;
+    }
+    return any;
+}
+
 /* What stands on nothing carried, and is read by nothing that stays; nor reads what stays, unless
  * that can be made anew. */
 static bool find_before(struct parts *x) {
     bool any = false;
+    if (x->gives) return find_given(x);
     for (uint32_t k = 0; k < x->l->nests.n; k++)
         if (is_of(x, k) && !x->carried[k] && may_leave(x, k)) x->place[k] = BEFORE;
     for (bool more = true; more;) { /* what stays keeps what it reads, and what reads it */
@@ -219,22 +238,12 @@ static ex step_axis(const struct parts *x) {
 /* Memory of all steps for what a step reads as b, which the loop has from now on. */
 static buffer_id keep(struct parts *x, buffer_id b) {
     struct loops *l = x->l;
-    const struct meta m = l->buffers.at[b].meta;
-    ex axes[WS_MAX_RANK];
-    struct inst load = {
-        .kind = INST_LOAD, .buffer = b, .dtype = m.dtype, .n_index = (uint8_t)m.rank};
+    struct nest n;
     if (x->kept[b] != NONE) return x->kept[b];
-    struct nest n = {.name = "copy_step", .epoch = 2 * x->loop + 1};
+    const struct nest *like = NULL;
     for (uint32_t k = 0; k < l->nests.n; k++)
-        if (is_of(x, k)) n.origin = l->nests.at[k].origin, n.where = l->nests.at[k].where;
-    for (int d = 0; d < m.rank; d++) {
-        int64_t size = ex_value(l->ex, m.size[d]);
-        axes[d] = ex_index(l->ex, "i", m.size[d]);
-        n.out_index[d] = load.index[d] = size == 1 ? ex_const(l->ex, 0) : axes[d];
-        if (size != 1) n.axes[n.n_axes++] = axes[d];
-    }
-    x->kept[b] = recurrence_memory(l, m.dtype, axes, m.rank, l->steps.at[x->loop], false, &n.out);
-    vec_push(l->arena, &n.insts, load);
+        if (is_of(x, k)) like = &l->nests.at[k];
+    x->kept[b] = recurrence_keep(l, like, b, &n);
     vec_push(l->arena, &x->copies, n);
     return x->kept[b];
 }
@@ -252,6 +261,8 @@ static void load_whole(struct parts *x, struct inst *load, ex t) {
     ex at = t;
     if (maker != NONE && x->place[maker] == STAYS && x->cheap[maker]) {
         load->buffer = make_anew(x, maker);
+    } else if (maker != NONE && x->given[load->buffer] != NONE) {
+        load->buffer = l->buffers.at[x->given[load->buffer]].window.of;
     } else if (is_carried(x, load->buffer) || (maker != NONE && x->place[maker] == STAYS &&
                                                (b->kind != BUFFER_WINDOW || b->window.ring))) {
         load->buffer = keep(x, load->buffer);
@@ -289,12 +300,47 @@ static buffer_id make_anew(struct parts *x, uint32_t k) {
     return n.out;
 }
 
+buffer_id recurrence_keep(struct loops *l, const struct nest *like, buffer_id b,
+                          struct nest *copy) {
+    const struct meta m = l->buffers.at[b].meta;
+    ex axes[WS_MAX_RANK];
+    struct inst load = {
+        .kind = INST_LOAD, .buffer = b, .dtype = m.dtype, .n_index = (uint8_t)m.rank};
+    *copy = (struct nest){
+        .name = "copy_step", .epoch = like->epoch, .origin = like->origin, .where = like->where};
+    for (int d = 0; d < m.rank; d++) {
+        int64_t size = ex_value(l->ex, m.size[d]);
+        axes[d] = ex_index(l->ex, "i", m.size[d]);
+        copy->out_index[d] = load.index[d] = size == 1 ? ex_const(l->ex, 0) : axes[d];
+        if (size != 1) copy->axes[copy->n_axes++] = axes[d];
+    }
+    vec_push(l->arena, &copy->insts, load);
+    return recurrence_memory(l, m.dtype, axes, m.rank, nest_steps(l, like), false, &copy->out);
+}
+
 /* ---- the pass -------------------------------------------------------------------------------- */
 
-/* What a nest that leaves fills: all that its windows were of. */
+/* Does a nest that stays read it? */
+static bool is_wanted(const struct parts *x, buffer_id out) {
+    bool any = false;
+    for (uint32_t k = 0; k < x->l->nests.n; k++)
+        for (inst_id i = 0; i < x->l->nests.at[k].insts.n && is_of(x, k); i++)
+            any |= x->place[k] == STAYS && x->l->nests.at[k].insts.at[i].kind == INST_LOAD &&
+                   x->l->nests.at[k].insts.at[i].buffer == out;
+    return any;
+}
+
+/* What a nest that leaves fills: all that its windows were of, or of which what stays has some. */
 static buffer_id whole_of(struct parts *x, buffer_id out) {
     struct buffer *b = &x->l->buffers.at[out];
     if (b->kind == BUFFER_WINDOW) return b->window.of;
+    if (x->gives && is_wanted(x, out)) {
+        const struct meta m = b->meta;
+        ex axes[WS_MAX_RANK];
+        for (int d = 0; d < m.rank; d++) axes[d] = ex_index(x->l->ex, "i", m.size[d]);
+        return recurrence_memory(x->l, m.dtype, axes, m.rank, x->l->steps.at[x->loop], false,
+                                 &x->given[out]);
+    }
     add_dimension(x->l, &b->meta, x->l->steps.at[x->loop]);
     b->node = 0;
     return out;
@@ -370,10 +416,38 @@ static void put_sum(struct parts *x, uint32_t k) {
         }
 }
 
+/* Is it left for others, or read by what stays? Then so is what it reads. */
+static void find_live(const struct parts *x, uint32_t first, uint32_t behind, bool *live) {
+    for (uint32_t i = 0; i < x->copies.n; i++) {
+        uint32_t maker = maker_of(x, x->copies.at[i].insts.at[0].buffer);
+        if (maker != NONE) live[maker] = true;
+    }
+    for (uint32_t k = behind; k-- > first;) {
+        const struct nest *n = &x->l->nests.at[k];
+        live[k] |= x->l->buffers.at[n->out].kind == BUFFER_WINDOW;
+        live[k] &= x->place[k] == STAYS;
+        for (inst_id i = 0; i < n->insts.n && live[k]; i++) {
+            uint32_t maker =
+                n->insts.at[i].kind == INST_LOAD ? maker_of(x, n->insts.at[i].buffer) : NONE;
+            if (maker != NONE) live[maker] = true;
+        }
+    }
+}
+
+static void put_staying(struct parts *x, struct loops *to, struct nest n) {
+    for (inst_id i = 0; i < n.insts.n; i++) {
+        struct inst *load = &n.insts.at[i];
+        if (load->kind == INST_LOAD && x->given[load->buffer] != NONE)
+            load->buffer = x->given[load->buffer];
+    }
+    vec_push(x->l->arena, &to->nests, n);
+}
+
 /* The loop's nests: those before it, those that stay, and those behind. */
 static void put(struct parts *x, uint32_t first, uint32_t behind) {
     struct loops *l = x->l;
     struct loops to = {.nests = {0}};
+    bool *live = NEW_ARRAY(l->arena, bool, l->nests.n);
     for (uint32_t k = 0; k < first; k++) vec_push(l->arena, &to.nests, l->nests.at[k]);
     for (uint32_t k = first; k < behind; k++) {
         if (x->place[k] == STAYS) continue;
@@ -388,16 +462,18 @@ static void put(struct parts *x, uint32_t first, uint32_t behind) {
             vec_push(l->arena, &x->behind, n);
     }
     for (uint32_t i = 0; i < x->before.n; i++) vec_push(l->arena, &to.nests, x->before.at[i]);
+    find_live(x, first, behind, live);
     for (uint32_t k = first; k < behind; k++)
-        if (x->place[k] == STAYS) vec_push(l->arena, &to.nests, l->nests.at[k]);
+        if (live[k]) put_staying(x, &to, l->nests.at[k]);
     for (uint32_t i = 0; i < x->copies.n; i++) vec_push(l->arena, &to.nests, x->copies.at[i]);
     for (uint32_t i = 0; i < x->behind.n; i++) vec_push(l->arena, &to.nests, x->behind.at[i]);
     for (uint32_t k = behind; k < l->nests.n; k++) vec_push(l->arena, &to.nests, l->nests.at[k]);
     l->nests.at = to.nests.at, l->nests.n = to.nests.n, l->nests.cap = to.nests.cap;
 }
 
-bool recurrence_distribute(struct loops *l, uint32_t loop, bool behind) {
-    struct parts x = {.l = l, .loop = loop, .writer = loops_writers(l, l->buffers.n)};
+bool recurrence_distribute(struct loops *l, uint32_t loop, bool behind, bool gives) {
+    struct parts x = {
+        .l = l, .loop = loop, .writer = loops_writers(l, l->buffers.n), .gives = gives};
     uint32_t first = 0, end = l->nests.n;
     x.place = NEW_ARRAY(l->arena, enum place, l->nests.n);
     x.carried = NEW_ARRAY(l->arena, bool, l->nests.n);
@@ -406,8 +482,9 @@ bool recurrence_distribute(struct loops *l, uint32_t loop, bool behind) {
     x.cheap = NEW_ARRAY(l->arena, bool, l->nests.n);
     x.anew = NEW_ARRAY(l->arena, buffer_id, l->nests.n);
     x.kept = NEW_ARRAY(l->arena, buffer_id, l->buffers.n);
+    x.given = NEW_ARRAY(l->arena, buffer_id, l->buffers.n);
     for (uint32_t k = 0; k < l->nests.n; k++) x.anew[k] = NONE;
-    for (buffer_id b = 0; b < l->buffers.n; b++) x.kept[b] = NONE;
+    for (buffer_id b = 0; b < l->buffers.n; b++) x.kept[b] = x.given[b] = NONE;
     for (uint32_t k = 0; k < l->nests.n; k++) x.adds[k] = behind && is_of(&x, k) && adds_up(&x, k);
     find_carried(&x);
     find_needed(&x);

@@ -171,6 +171,7 @@ struct loops {
     VEC(int64_t) steps;    /* by loop */
     bool *recurs;          /* by loop: is it a recurrence (recurrence.c)? NULL: none is */
     ex *step;              /* by loop that recurs: the symbol of its steps, in INDEX; NULL */
+    int64_t most_reduced;  /* elements that its steps may sum along */
     const uint32_t *epoch; /* by node of the graph, as nests have it; NULL: it has no loops */
 };
 
@@ -214,9 +215,11 @@ bool loop_recurs(const struct loops *l, uint32_t loop, struct recurrence *out);
 static inline bool nest_recurs(const struct loops *l, const struct nest *n) {
     return l->recurs && loop_of(n->epoch) != NO_LOOP && l->recurs[loop_of(n->epoch)];
 }
-/* Which loops are, for a device that takes them whole: what they read is made where it is read if
- * that moves less. From here on their windows have any strides. */
-void loops_recurrences(struct loops *l);
+/* Which loops are, for a device that takes them whole, if their steps sum along so many elements at
+ * most: what they read is made where it is read if that moves less, and a loop may be run once more
+ * if that is faster: a step of it takes as long as to move so many bytes. From here on their
+ * windows have any strides. */
+void loops_recurrences(struct loops *l, int64_t most_reduced, double step_bytes);
 
 /* print.c, verify.c */
 void loops_print(struct buf *b, const struct loops *l);

@@ -10,7 +10,8 @@
  *
  * So may it be if steps go along one of the sum's axes and each of their elements is one of its. If
  * the sum goes along the steps, too, each element adds up its own from step to step, as one more
- * that is carried, and the sum behind is of these alone.
+ * that is carried, and the sum behind is of these alone. And if it goes along more axes than steps
+ * have for lanes, they sum along one of these, and the sum behind along the others.
  *
  * What else the sum reads is read at places that have the step's number in them, of which sink.c
  * makes windows. Part of the pass of recurrence.c. */
@@ -27,6 +28,7 @@ struct taking {
     struct sinking s;
     struct nest sum;
     uint32_t at;          /* where it is */
+    ex alone;             /* of what it reduces, that which steps do; EX_NONE: all */
     ex tau;               /* of its axes that along which the steps go; EX_NONE: not known */
     int64_t sign, offset; /* tau is sign * t + offset */
     int n_order;
@@ -252,9 +254,11 @@ static ex own_axis(const struct places *at, ex fresh) {
     return EX_NONE;
 }
 
+/* Do steps go along it? */
 static bool reduces(const struct taking *x, const struct places *at, ex fresh) {
     for (int i = 0; i < x->sum.n_reduce; i++)
-        if (x->sum.reduce[i] == own_axis(at, fresh)) return true;
+        if (x->sum.reduce[i] == own_axis(at, fresh))
+            return x->alone == EX_NONE || x->alone == x->sum.reduce[i];
     return false;
 }
 
@@ -290,9 +294,11 @@ static void take_each(struct taking *x, struct nest *in, const struct places *at
         in->axes[in->n_axes] = in->out_index[in->n_axes] = x->order[i];
         in->n_axes++;
     }
-    buffer_id memory = recurrence_memory(l, l->buffers.at[x->sum.out].meta.dtype, own, n,
+    enum dtype t = l->buffers.at[x->sum.out].meta.dtype;
+    buffer_id memory = recurrence_memory(l, x->alone ? dtype_opmath(t) : t, own, n,
                                          l->steps.at[x->s.loop], false, &in->out);
     struct inst last = *sum;
+    if (x->alone) last.dtype = dtype_opmath(t);
     last.args[0] = value;
     add_inst(l, in, last);
     ex index[WS_MAX_RANK];
@@ -301,7 +307,12 @@ static void take_each(struct taking *x, struct nest *in, const struct places *at
     memcpy(&index[1], own, sizeof *own * (size_t)n);
     struct nest behind = empty_like(&x->sum, x->sum.epoch, x->sum.out);
     behind.n_axes = x->sum.n_axes;
-    add_inst(l, &behind, load_of(l, memory, index, n + 1));
+    for (int i = 0; i < x->sum.n_reduce && x->alone; i++)
+        if (x->sum.reduce[i] != x->alone) behind.reduce[behind.n_reduce++] = x->sum.reduce[i];
+    inst_id part = add_inst(l, &behind, load_of(l, memory, index, n + 1));
+    struct inst all = *sum;
+    all.args[0] = part;
+    if (behind.n_reduce) add_inst(l, &behind, all);
     l->nests.at[x->at] = behind;
 }
 
@@ -380,13 +391,26 @@ static bool is_of_steps(struct taking *x) {
     return take_element(x, &x->sum, value, &none, &none, 0, 0, false) != NONE && x->tau;
 }
 
+/* Does the nest read it, or what that is made of behind the loop? */
+static bool reads_memory(const struct taking *x, const struct nest *n, buffer_id memory, int deep) {
+    bool any = false;
+    for (inst_id i = 0; i < n->insts.n && deep <= DEEPEST; i++) {
+        buffer_id b = n->insts.at[i].buffer;
+        if (n->insts.at[i].kind != INST_LOAD) continue;
+        any |= b == memory;
+        if (is_made_behind(x, b))
+            any |= reads_memory(x, &x->s.l->nests.at[x->s.writer[b]], memory, deep + 1);
+    }
+    return any;
+}
+
 /* May it be taken in the steps? Then it is, in l. */
 static bool take(struct taking *x) {
     struct loops *l = x->s.l;
     const struct inst *last = &x->sum.insts.at[x->sum.insts.n - 1];
     bool along = goes_along_steps(x);
     enum dtype t = l->buffers.at[x->sum.out].meta.dtype;
-    if (along && last->reduction != REDUCTION_SUM) return false;
+    if (along && (last->reduction != REDUCTION_SUM || x->alone)) return false;
     if (along && (!dtype_is_float(t) || (x->sum.n_reduce == 1 && dtype_opmath(t) != t)))
         return false;
     struct places at = places_of(x);
@@ -407,8 +431,8 @@ static bool take(struct taking *x) {
 }
 
 /* As it was, if the loop is no recurrence then. */
-static bool try_take(struct loops *l, uint32_t loop, uint32_t k) {
-    struct taking x = {.s = {.l = l, .loop = loop}, .sum = l->nests.at[k], .at = k};
+static bool try_take(struct loops *l, uint32_t loop, uint32_t k, ex alone) {
+    struct taking x = {.s = {.l = l, .loop = loop}, .sum = l->nests.at[k], .at = k, .alone = alone};
     struct recurrence r;
     uint32_t n_nests = l->nests.n, n_buffers = l->buffers.n;
     x.s.writer = loops_writers(l, n_buffers);
@@ -425,13 +449,36 @@ static bool try_take(struct loops *l, uint32_t loop, uint32_t k) {
     return false;
 }
 
+bool recurrence_sums(struct loops *l, uint32_t loop, uint32_t k, buffer_id memory) {
+    struct taking x = {.s = {.l = l, .loop = loop}, .sum = l->nests.at[k], .at = k};
+    x.s.writer = loops_writers(l, l->buffers.n);
+    if (!is_sum(l, &x.sum, loop) || !is_of_steps(&x)) return false;
+    return reads_memory(&x, &x.sum, memory, 0);
+}
+
+/* Along one of the axes that it reduces, those that lie side by side first. */
+static bool try_part(struct loops *l, uint32_t loop, uint32_t k) {
+    const struct nest *n = &l->nests.at[k];
+    for (int i = n->n_reduce; i-- > 0 && n->n_reduce > 1;)
+        if (bound_of(l, n->reduce[i]) <= l->most_reduced && try_take(l, loop, k, n->reduce[i]))
+            return true;
+    return false;
+}
+
 /* Those along few elements first: what is reduced has to be the same for all. */
 void recurrence_readouts(struct loops *l, uint32_t loop) {
-    for (int64_t few = 1; few <= MOST_REDUCED; few *= 2)
+    for (int64_t few = 1; few <= 2 * l->most_reduced; few *= 2)
         for (uint32_t k = 0; k < l->nests.n; k++) {
             struct taking x = {.s = {.l = l, .loop = loop}, .sum = l->nests.at[k]};
             int64_t n = is_sum(l, &x.sum, loop) ? reduced_by(&x, EX_NONE) : 0;
-            bool now = n && (n <= few || n % l->steps.at[loop] == 0);
-            if (now && try_take(l, loop, k)) k = UINT32_MAX; /* nests have moved */
+            bool part = n && few > l->most_reduced,
+                 now = n && ((n <= few && n <= l->most_reduced) ||
+                             (!part && n % l->steps.at[loop] == 0));
+            if ((part && try_part(l, loop, k)) || (now && try_take(l, loop, k, EX_NONE)))
+                k = UINT32_MAX; /* nests have moved */
         }
+}
+
+bool recurrence_readout(struct loops *l, uint32_t loop, uint32_t k) {
+    return try_take(l, loop, k, EX_NONE) || try_part(l, loop, k);
 }

@@ -9,7 +9,8 @@
  * element, with its neighbours along what steps reduce, keeps it in registers from the first step
  * to the last. So steps have axes in common: those of all, x, and those that steps reduce, r.
  *
- * What no step has to wait for leaves the loop first (distribute.c), if that alone is in the way.
+ * What no step has to wait for leaves the loop first (distribute.c), if that alone is in the way,
+ * and a loop may be several behind each other (fission.c).
  *
  * Needs: loops that were lowered for a device whose kernels take such loops whole; nothing else
  * reads windows of any strides. Adds windows, drops nests that nobody reads any more. */
@@ -157,18 +158,24 @@ static bool is_reduced(const struct axes *x, uint32_t class) {
     return false;
 }
 
+/* Of what is left for others, the first that has most axes. */
+static const struct nest *find_widest(const struct axes *x) {
+    const struct nest *widest = NULL;
+    for (uint32_t k = 0; k < x->l->nests.n; k++) {
+        const struct nest *n = &x->l->nests.at[k];
+        if (is_of(x, n) && x->l->buffers.at[n->out].kind == BUFFER_WINDOW &&
+            (!widest || n->n_axes > widest->n_axes))
+            widest = n;
+    }
+    return widest;
+}
+
 /* What is left for others has of r all or nothing; sums go along all of r. What has not all of x is
  * made by all who have the same of it. The first that has most says in which order axes come. */
 static bool find_common(const struct axes *x, struct recurrence *out) {
     const struct loops *l = x->l;
-    const struct nest *widest = NULL;
+    const struct nest *widest = find_widest(x);
     int64_t reduced = 1;
-    for (uint32_t k = 0; k < l->nests.n; k++) {
-        const struct nest *n = &l->nests.at[k];
-        if (is_of(x, n) && l->buffers.at[n->out].kind == BUFFER_WINDOW &&
-            (!widest || n->n_axes > widest->n_axes))
-            widest = n;
-    }
     if (!widest) return false;
     out->n_x = out->n_r = 0;
     for (int i = 0; i < widest->n_axes; i++) {
@@ -179,7 +186,7 @@ static bool find_common(const struct axes *x, struct recurrence *out) {
             out->x[out->n_x++] = widest->axes[i];
         }
     }
-    if (!out->n_x || reduced > MOST_REDUCED) return false;
+    if (!out->n_x || reduced > l->most_reduced) return false;
     for (uint32_t k = 0; k < l->nests.n; k++) {
         const struct nest *n = &l->nests.at[k];
         int n_r = 0;
@@ -213,6 +220,28 @@ static void join_sums(struct axes *x) {
     }
 }
 
+/* What meets nothing of the widest, as a normalizer's gradient its state's, goes along with axes of
+ * that which are as long. */
+static void join_strays(struct axes *x) {
+    const struct nest *widest = find_widest(x);
+    ex all[2 * WS_MAX_RANK];
+    for (uint32_t k = 0; k < x->l->nests.n && widest; k++) {
+        const struct nest *n = &x->l->nests.at[k];
+        if (!is_of(x, n)) continue;
+        int count = axes_of(n, all);
+        for (int i = 0; i < count; i++) {
+            if (has_class(x, widest->axes, widest->n_axes, class_of(x, all[i]))) continue;
+            for (int w = 0; w < widest->n_axes; w++) {
+                if (bound_of(x->l, widest->axes[w]) != bound_of(x->l, all[i]) ||
+                    has_class(x, all, count, class_of(x, widest->axes[w])))
+                    continue;
+                join(x, widest->axes[w], all[i]);
+                break;
+            }
+        }
+    }
+}
+
 static ex common_axis(const struct axes *x, const struct recurrence *r, ex axis) {
     for (int i = 0; i < r->n_x; i++)
         if (class_of(x, r->x[i]) == class_of(x, axis)) return r->x[i];
@@ -221,13 +250,20 @@ static ex common_axis(const struct axes *x, const struct recurrence *r, ex axis)
     WS_BUG("an axis of a step alone");
 }
 
+static bool are_common(const struct axes *x, struct recurrence *out) {
+    return are_apart(x) && find_common(x, out);
+}
+
 bool loop_recurs(const struct loops *l, uint32_t loop, struct recurrence *out) {
     struct axes x = {.l = l, .loop = loop};
     *out = (struct recurrence){0};
     if (!find_classes(&x)) return false;
-    if (!are_apart(&x) || !find_common(&x, out)) {
+    if (!are_common(&x, out)) {
         join_sums(&x);
-        if (!are_apart(&x) || !find_common(&x, out)) return false;
+        if (!are_common(&x, out)) {
+            join_strays(&x);
+            if (!are_common(&x, out)) return false;
+        }
     }
     for (uint32_t k = 0; k < l->nests.n; k++) {
         struct recurrent_nest of = {.nest = k};
@@ -355,16 +391,17 @@ static void split_loop(struct loops *l, uint32_t loop) {
         while (loop_of(l->nests.at[k].epoch) == loop && split_nest(l, k, loop)) continue;
 }
 
-/* All that split_loop and recurrence_distribute change. */
-struct saved {
-    struct nest *nests;
-    struct buffer *buffers;
-    uint32_t n_nests, n_buffers;
-};
-
-static struct saved save(const struct loops *l) {
-    struct saved x = {NEW_ARRAY(l->arena, struct nest, l->nests.n),
-                      NEW_ARRAY(l->arena, struct buffer, l->buffers.n), l->nests.n, l->buffers.n};
+struct saved recurrence_save(const struct loops *l) {
+    struct saved x = {.nests = NEW_ARRAY(l->arena, struct nest, l->nests.n),
+                      .buffers = NEW_ARRAY(l->arena, struct buffer, l->buffers.n),
+                      .steps = NEW_ARRAY(l->arena, int64_t, l->steps.n),
+                      .epoch = l->epoch,
+                      .recurs = l->recurs,
+                      .step = l->step,
+                      .n_nests = l->nests.n,
+                      .n_buffers = l->buffers.n,
+                      .n_steps = l->steps.n};
+    memcpy(x.steps, l->steps.at, l->steps.n * sizeof *x.steps);
     memcpy(x.buffers, l->buffers.at, l->buffers.n * sizeof *x.buffers);
     memcpy(x.nests, l->nests.at, l->nests.n * sizeof *x.nests);
     for (uint32_t k = 0; k < l->nests.n; k++) {
@@ -376,9 +413,14 @@ static struct saved save(const struct loops *l) {
     return x;
 }
 
-static void restore(struct loops *l, struct saved x) {
+void recurrence_restore(struct loops *l, struct saved x) {
     l->nests.n = x.n_nests;
     l->buffers.n = x.n_buffers;
+    l->steps.n = x.n_steps;
+    l->epoch = x.epoch;
+    l->recurs = x.recurs;
+    l->step = x.step;
+    memcpy(l->steps.at, x.steps, l->steps.n * sizeof *x.steps);
     memcpy(l->nests.at, x.nests, l->nests.n * sizeof *x.nests);
     memcpy(l->buffers.at, x.buffers, l->buffers.n * sizeof *x.buffers);
 }
@@ -397,21 +439,34 @@ bool recurrence_reads_too_many(const struct loops *l, const struct recurrence *r
     return n > MOST_READ;
 }
 
+static bool becomes_recurrence(struct loops *l, uint32_t loop);
+
+/* Is it several recurrences behind each other? */
+static bool becomes_several(struct loops *l, uint32_t loop) {
+    struct saved before = recurrence_save(l);
+    split_loop(l, loop);
+    if (recurrence_split(l, loop) && becomes_recurrence(l, loop + 1) && becomes_recurrence(l, loop))
+        return true;
+    recurrence_restore(l, before);
+    return false;
+}
+
 /* Is it a recurrence, or one but for what its steps need not have in them? Then that leaves it.
  * Windows of it are of all steps, as they were lowered. */
 static bool becomes_recurrence(struct loops *l, uint32_t loop) {
-    enum { AS_IT_IS, WITHOUT_BEFORE, WITHOUT_BEHIND, WAYS };
+    enum { AS_IT_IS, WITHOUT_BEFORE, WITHOUT_BEHIND, GIVEN, GIVEN_WITHOUT_BEHIND, WAYS };
     struct recurrence r;
     for (int way = 0; way < WAYS; way++) {
-        struct saved before = save(l);
+        struct saved before = recurrence_save(l);
         split_loop(l, loop);
-        bool recurs = way == AS_IT_IS || recurrence_distribute(l, loop, way == WITHOUT_BEHIND);
+        bool behind = way == WITHOUT_BEHIND || way == GIVEN_WITHOUT_BEHIND;
+        bool recurs = way == AS_IT_IS || recurrence_distribute(l, loop, behind, way >= GIVEN);
         recurs = recurs && loop_recurs(l, loop, &r);
         if (recurs && !recurrence_reads_too_many(l, &r)) return true;
-        restore(l, before);
+        recurrence_restore(l, before);
         if (recurs) return false;
     }
-    return false;
+    return becomes_several(l, loop);
 }
 
 /* ---- the pass -------------------------------------------------------------------------------- */
@@ -485,16 +540,19 @@ static void drop_windows(struct loops *l) {
     }
 }
 
-void loops_recurrences(struct loops *l) {
+void loops_recurrences(struct loops *l, int64_t most_reduced, double step_bytes) {
     bool any = false;
     if (!l->steps.n) return;
+    l->most_reduced = most_reduced;
     l->recurs = NEW_ARRAY(l->arena, bool, l->steps.n);
     l->step = NEW_ARRAY(l->arena, ex, l->steps.n);
-    for (uint32_t loop = 0; loop < l->steps.n; loop++) {
+    for (uint32_t loop = 0; loop < l->steps.n; loop++) { /* one may become several */
         if (!becomes_recurrence(l, loop)) continue;
         any = l->recurs[loop] = true;
-        l->step[loop] = ex_index(l->ex, "t", ex_const(l->ex, l->steps.at[loop]));
+        if (!l->step[loop]) /* a loop that runs again has one */
+            l->step[loop] = ex_index(l->ex, "t", ex_const(l->ex, l->steps.at[loop]));
         recurrence_readouts(l, loop);
+        while (recurrence_again(l, loop, step_bytes)) continue;
         recurrence_sink(l, loop);
         find_numbers(l, loop);
     }

@@ -63,22 +63,36 @@
     "  %n: f32[5, 7] = add(%d, %x)\n  %t: f32[5, 7] = add(%s, %n)\n  %o = sum(%t, [1])\n"          \
     "  %p = sum(%t, [0])\n  return %n, %t, %o, %p\n}"
 
-/* The memory of an mLSTM, its first output, with what it is divided by. */
-#define MATRIX_MEMORY(name, output)                                                                \
+/* The memory of an mLSTM, [batch, k, v], its first output, with what it is divided by. */
+#define MATRIX_MEMORY(name, output, k, v)                                                          \
     name " = " LOOP("%c, %n, %m, %k, %v, %i, %f", "0, 1, 2, -1, -1, -1, -1",                       \
                     "0, 0, 0, 0, 0, 0, 0", "0, 0, 0, 1, 1, 1, 1", "9",                             \
-                    "graph(%c: f32[2, 5, 7], %n: f32[2, 5], %m: f32[2], %k: f32[2, 5], "           \
-                    "%v: f32[2, 7], %i: f32[2], %f: f32[2]) {\n"                                   \
+                    "graph(%c: f32[2, " k ", " v "], %n: f32[2, " k "], %m: f32[2], %k: f32[2, " k \
+                    "], %v: f32[2, " v "], %i: f32[2], %f: f32[2]) {\n"                            \
                     "  %s = add(%f, %m)\n  %t: f32[2] = maximum(%s, %i)\n"                         \
                     "  %d = sub(%s, %t)\n  %e = exp(%d)\n  %g = sub(%i, %t)\n  %h = exp(%g)\n"     \
                     "  %eu = unsqueeze(%e, 1)\n  %hu = unsqueeze(%h, 1)\n"                         \
-                    "  %nd = mul(%n, %eu)\n  %nk = mul(%k, %hu)\n  %nn: f32[2, 5] = add(%nd, %nk)" \
-                    "\n  %ee = unsqueeze(%eu, 2)\n  %ku = unsqueeze(%nk, 2)\n"                     \
+                    "  %nd = mul(%n, %eu)\n  %nk = mul(%k, %hu)\n  %nn: f32[2, " k                 \
+                    "] = add(%nd, %nk)\n  %ee = unsqueeze(%eu, 2)\n  %ku = unsqueeze(%nk, 2)\n"    \
                     "  %vu = unsqueeze(%v, 1)\n  %kv = mul(%ku, %vu)\n  %cd = mul(%c, %ee)\n"      \
-                    "  %cn: f32[2, 5, 7] = add(%cd, %kv)\n  %qu = unsqueeze(%k, 2)\n"              \
+                    "  %cn: f32[2, " k ", " v "] = add(%cd, %kv)\n  %qu = unsqueeze(%k, 2)\n"      \
                     "  %cq = mul(%cn, %qu)\n  %o = sum(%cq, [1])\n  %nq = mul(%nn, %k)\n"          \
                     "  %z = sum(%nq, [1], True)\n  %a = abs(%z)\n  %b = add(%a, 1.0)\n"            \
-                    "  %y: f32[2, 7] = div(%o, %b)\n  return %cn, %nn, %t, %y\n}",                 \
+                    "  %y: f32[2, " v "] = div(%o, %b)\n  return %cn, %nn, %t, %y\n}",             \
+                    output) "\n"
+#define MATRIX_STATE(k, v)                                                                         \
+    "graph(%c: f32[2, " k ", " v "], %n: f32[2, " k "], %m: f32[2], %k: f32[9, 2, " k              \
+    "], %v: f32[9, 2, " v "], %i: f32[9, 2], %f: f32[9, 2]) {\n" MATRIX_MEMORY("%y", 3, k, v)      \
+        MATRIX_MEMORY("%ns", 1, k, v) MATRIX_MEMORY("%ms", 2, k, v) "return %y, %ns, %ms\n}\n"
+
+/* Two layers, of which the second reads what the first one's pass a threshold, and steps read what
+ * is before them. */
+#define LAYERS(name, output)                                                                       \
+    name " = " LOOP("%g, %h, %x, %w", "0, 1, -1, -1", "0, 0, 0, 0", "0, 0, 1, 0", "9",             \
+                    "graph(%g: f32[3, 5], %h: f32[3, 7], %x: f32[3, 5], %w: f32[5, 7]) {\n"        \
+                    "  %d = mul(%g, 0.9)\n  %a: f32[3, 5] = add(%d, %x)\n  %s = sigmoid(%a)\n"     \
+                    "  %p = matmul(%s, %w)\n  %e = mul(%h, 0.8)\n  %b: f32[3, 7] = add(%e, %p)\n"  \
+                    "  %t: f32[3, 7] = tanh(%b)\n  return %a, %b, %t\n}",                          \
                     output) "\n"
 
 enum { WITHOUT_GRADIENTS = 14 }; /* of these: integers and comparisons */
@@ -158,9 +172,7 @@ static const char *const programs[] = {
     BONUS("bf16"),
     /* a matrix, its normalizer and their scale: points make what they have in common each for
      * itself, and the first of them stores it */
-    "graph(%c: f32[2, 5, 7], %n: f32[2, 5], %m: f32[2], %k: f32[9, 2, 5], %v: f32[9, 2, 7], "
-    "%i: f32[9, 2], %f: f32[9, 2]) {\n" MATRIX_MEMORY("%y", 3) MATRIX_MEMORY("%ns", 1)
-        MATRIX_MEMORY("%ms", 2) "return %y, %ns, %ms\n}\n",
+    MATRIX_STATE("5", "7"),
     /* a line of delays, a counter, and what one step compares */
     "graph(%a: f32[6], %b: f32[6], %c: i64[6], %x: f32[12, 6]) {\n"
     "%y = " LOOP("%a, %b, %c, %x", "0, 1, 2, -1", "0, 0, 0, 1", "0, 0, 0, 1", "11",
@@ -214,7 +226,27 @@ static const char *const programs[] = {
                     "%z = " LOOP("%h, %s, %x", "0, 1, -1", "0, 0, 0", "0, 0, 1", "9", RUNNING,
                                  3) "\n"
                                     "return %y, %z\n}\n",
+    /* the matrix again, where all points of a vector have one normalizer */
+    MATRIX_STATE("4", "16"),
+    /* one loop is two, with a product in between */
+    "graph(%g: f32[3, 5], %h: f32[3, 7], %x: f32[9, 3, 5], %w: f32[5, 7]) {\n" LAYERS(
+        "%y", 2) "return %y\n}\n",
+    /* a sum along two axes, of which steps have one */
+    READ("9", "2", "6", "4", "f32",
+         "%m = mul(%hs, %w)\n%y = sum(%m, [3])\n%f = flip(%hs, [0])\n%n = mul(%f, %b)\n"
+         "%z = sum(%n, [2, 3])\nreturn %y, %z\n"),
 };
+
+/* States of which there are sums along either axis, so large that steps are gone through twice. */
+static const char twice[] =
+    "graph(%s: f32[256, 260], %k: f32[9, 256, 1], %v: f32[9, 1, 260], %q: f32[9, 260], "
+    "%p: f32[9, 256]) {\n%hs = " LOOP(
+        "%s, %k, %v", "0, -1, -1", "0, 0, 0", "0, 1, 1", "9",
+        "graph(%s: f32[256, 260], %k: f32[256, 1], %v: f32[1, 260]) {\n"
+        "  %kv = mul(%k, %v)\n  %d = mul(%s, 0.9)\n  %n: f32[256, 260] = add(%d, %kv)\n"
+        "  return %n\n}",
+        0) "\n%qu = unsqueeze(%q, 1)\n%m = mul(%hs, %qu)\n%y = sum(%m, [2])\n"
+           "%pu = unsqueeze(%p, 2)\n%w = mul(%hs, %pu)\n%z = sum(%w, [1])\nreturn %y, %z\n}\n";
 
 void cases_recurrences(struct arena *a, case_vec *out) {
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
@@ -230,4 +262,5 @@ void cases_recurrences(struct arena *a, case_vec *out) {
             vec_push(a, out,
                      ((struct case_graph){.text = case_text(graph_hoist(joint)), .every = 12}));
     }
+    vec_push(a, out, ((struct case_graph){.text = twice, .every = CASES_DEFAULT}));
 }

@@ -459,6 +459,82 @@ static void test_guesses_leave_nothing(void **state) {
     arena_free(a);
 }
 
+#define PAID                                                                                       \
+    "%x@ = select(%x, 0, ~)\n%w@ = select(%w, 0, ~)\n%y@ = mul(%h~, %x@)\n%z@ = exp(%y@)\n"        \
+    "%q@ = neg(%z@)\n%p@ = mm(%h~, %w@)\n%h@ = tanh(%p@)\n"
+
+/* The last step lacks what a next one would have read; not where it had nothing to make that of. */
+static void test_last(void **state) {
+    for (int has = 0; has < 2; has++) {
+        struct arena *a = arena_new();
+        struct buf all = buf_new(a);
+        for (int t = 1; t <= STEPS + 1; t++) buf_printf(&all, "%s%%q%d", t > 1 ? ", " : "", t);
+        const char *inputs = arena_printf(
+            a, "%%x: f32[%d, 3, 5], %%h0: f32[3, 5], %%w: f32[%d, 5, 5]", STEPS + 1, STEPS + has);
+        const char *text =
+            steps_text(a, inputs, "", PAID,
+                       arena_printf(a,
+                                    "%%x13 = select(%%x, 0, 12)\n%%y13 = mul(%%h12, %%x13)\n"
+                                    "%%z13 = exp(%%y13)\n%%q13 = neg(%%z13)\n"
+                                    "%%s = stack([%s])\nreturn %%s\n",
+                                    all.p));
+        rolls(a, text, has ? 1 : 2); /* what is read of it behind its steps */
+        const char *rolled = printed(graph_roll(must_parse(a, text)));
+        if (!strstr(rolled, has ? "steps=13" : "steps=12")) fail_msg("%s", rolled);
+        arena_free(a);
+    }
+}
+
+/* Many small steps without a product are a loop, a few are not; the tangents of a function's own
+ * gradient have numbers of their own. */
+static void test_many(void **state) {
+    enum { MANY = 64 };
+    for (int n = MANY - 1; n <= MANY; n++) {
+        struct arena *a = arena_new();
+        struct buf b = buf_new(a);
+        buf_printf(&b, "graph(%%x: f32[%d, 3], %%h0: f32[3]) {\n", n);
+        for (int t = 1; t <= n; t++)
+            buf_printf(&b,
+                       "%%x%d = select(%%x, 0, %d)\n%%a%d = add(%%h%d, %%x%d)\n"
+                       "%%t%d = tangent([3], %d)\n%%g%d = mul(%%t%d, 0.5)\n"
+                       "%%h%d = give_gradient(%%a%d, %%t%d, [%%a%d], [%%g%d])\n",
+                       t, t - 1, t, t - 1, t, t, t, t, t, t, t, t, t, t);
+        buf_printf(&b, "return %%h%d\n}\n", n);
+        struct graph *g = must_parse(a, b.p), *r = graph_roll(g);
+        assert_int_equal(count_loops(r), n == MANY);
+        if (n == MANY) same_gradients(g, r);
+        arena_free(a);
+    }
+}
+
+/* Few are one where all that is carried goes its own way, and not where it is summed, or where no
+ * time goes by. */
+static void test_own_way(void **state) {
+    static const struct {
+        const char *step;
+        int steps, loops;
+    } cases[] = {
+        {"%%a%d = mul(%%h%d, 0.5)\n%%h%d = add(%%a%d, %%x%d)\n", 16, 1},
+        {"%%a%d = mul(%%h%d, 0.5)\n%%h%d = add(%%a%d, %%x%d)\n", 15, 0},
+        {"%%a%d = softmax(%%h%d, 1)\n%%h%d = add(%%a%d, %%x%d)\n", 16, 0},
+        {"%%a%d = mul(%%h%d, 0.5)\n%%h%d = add(%%a%d, 1.0)\n%%y%d = exp(%%x0)\n", 16, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        struct buf b = buf_new(a);
+        buf_puts(&b, "graph(%x: f32[16, 3, 4], %h0: f32[3, 4], %x0: f32[4]) {\n");
+        for (int t = 1; t <= cases[i].steps; t++) {
+            buf_printf(&b, "%%x%d = select(%%x, 0, %d)\n", t, t - 1);
+            buf_printf(&b, cases[i].step, t, t - 1, t, t, t);
+        }
+        buf_printf(&b, "return %%h%d\n}\n", cases[i].steps);
+        struct graph *g = must_parse(a, b.p);
+        if (i == 3) g = graph_drop_unused(g);
+        assert_int_equal(count_loops(graph_roll(g)), cases[i].loops);
+        arena_free(a);
+    }
+}
+
 static void test_refused(void **state) {
     refuses(NULL, "carried=[0, -1], first=[0, 0], way=[0, 1], steps=12");
     refuses(NULL, "carried=[0, -1], first=[0, 11], way=[0, -1], steps=12");
@@ -478,7 +554,8 @@ int main(void) {
         cmocka_unit_test(test_rotated),  cmocka_unit_test(test_before),
         cmocka_unit_test(test_behind),   cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_refused),  cmocka_unit_test(test_types),
-        cmocka_unit_test(test_assigned),
+        cmocka_unit_test(test_assigned), cmocka_unit_test(test_last),
+        cmocka_unit_test(test_many),     cmocka_unit_test(test_own_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
