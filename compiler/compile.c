@@ -214,6 +214,20 @@ static bool makes_chains(const struct compile *c) {
     return is_by_rule(c) || c->fusion == WS_CHAINED;
 }
 
+/* The same of all that is called, launches and all. */
+static double calls_us(struct graph *g, void *ctx) {
+    struct compile *c = ctx;
+    struct arena *scratch = arena_within(c->arena);
+    double us = 0;
+    g = graph_simplify(graph_decompose_for(graph_simplify(g), c->limits));
+    struct schedule *s = fuse_anew(c, g, NULL, scratch);
+    if (s) make_ready(s, false);
+    for (uint32_t i = 0; s && i < s->groups.n; i++)
+        if (!s->groups.at[i].at_load) us += LAUNCH_US + group_us(s, i, c);
+    arena_free(scratch);
+    return s ? us : INFINITY;
+}
+
 /* Of operators that kernels have. */
 static void decompose(struct compile *c) {
     c->graph = graph_simplify(graph_decompose_for(c->graph, c->limits));
@@ -222,6 +236,7 @@ static void decompose(struct compile *c) {
     c->graph = graph_slice_scans(c->graph);
     c->graph = graph_join_pads(c->graph);
     c->graph = graph_divide_softplus(c->graph);
+    if (c->limits->kind == DEVICE_CUDA) c->graph = graph_simplify(graph_scales_last(c->graph));
     if (c->limits->kind == DEVICE_CUDA && c->limits->sm >= 80)
         c->graph = graph_store_reshaped(graph_turn_products(graph_channels_last(c->graph)));
     if (c->limits->kind != DEVICE_CUDA) c->graph = graph_simplify(graph_widen_scores(c->graph));
@@ -311,6 +326,8 @@ static bool transform(struct compile *c) {
         c->graph = graph_wavefront(c->graph);
     if (c->fusion != WS_EAGER)
         c->graph = graph_totals_first(graph_pools_first(c->graph), TOTALS_PAY);
+    if (makes_chains(c) && c->limits->kind == DEVICE_CUDA)
+        c->graph = graph_join_linears(c->graph, calls_us, c);
     bool wide = makes_chains(c) && c->limits->kind == DEVICE_CUDA && c->limits->wgmma;
     (wide ? decompose_widely : decompose)(c);
     rotate_loops(c);

@@ -371,6 +371,15 @@ struct graph *graph_totals_either_way(struct graph *g, double least);
 typedef double graph_us_fn(struct graph *g, void *ctx);
 struct graph *graph_widen_filters(struct graph *g, double least, graph_us_fn *us, void *ctx);
 
+/* join_linears.c: linear layers of one input, whose weights stay the same in every call, as one
+ * whose weights are put together at load, where that takes less. us: what a captured graph takes,
+ * about. Needs: a captured, simplified graph. Returns a new graph in the same arena, or g. */
+struct graph *graph_join_linears(struct graph *g, graph_us_fn *us, void *ctx);
+
+/* scales_last.c: bmm(mul(q, 0.125), k) as mul(bmm(q, k), 0.125), where q is a part of what lies in
+ * memory. Needs: a decomposed, simplified graph. Returns such a graph in the same arena, or g. */
+struct graph *graph_scales_last(struct graph *g);
+
 /* scans_last.c: cat([zeros, cumsum(x)]) as cumsum(cat([zeros, x])). Needs: a decomposed, simplified
  * graph. Returns a new graph in the same arena. */
 struct graph *graph_scans_last(struct graph *g);

@@ -143,13 +143,18 @@ CU(cuDeviceTotalMem_v2, size_t *bytes, int dev) {
     (void)dev;
     return *bytes = (size_t)141 << 30, CU_OK;
 }
-CU(cuMemGetInfo_v2, size_t *left, size_t *total) { return *left = *total = 1 << 30, CU_OK; }
+static size_t taken, sizes[MAX_ALLOCATIONS]; /* of a quarter of memory and more */
+CU(cuMemGetInfo_v2, size_t *left, size_t *total) {
+    *total = 1 << 30;
+    return *left = *total - taken, CU_OK;
+}
 CU(cuMemAlloc_v2, uint64_t *p, size_t bytes) {
     void *q = bytes > 1u << 30 ? NULL : aligned_alloc(256, (bytes + 255) / 256 * 256);
     int i = 0;
     while (i < MAX_ALLOCATIONS && memory[i]) i++;
     if (!q || i == MAX_ALLOCATIONS) return 2;
     memory[i] = q;
+    taken += sizes[i] = bytes >> 28 ? bytes : 0;
     return *p = (uint64_t)(uintptr_t)q, CU_OK;
 }
 CU(cuMemFree_v2, uint64_t p) {
@@ -157,6 +162,7 @@ CU(cuMemFree_v2, uint64_t p) {
         if (memory[i] == (void *)(uintptr_t)p) {
             free(memory[i]);
             memory[i] = NULL;
+            taken -= sizes[i];
             return CU_OK;
         }
     return 1;

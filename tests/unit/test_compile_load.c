@@ -153,10 +153,54 @@ static void test_pieces(void **state) {
     arena_free(a);
 }
 
+/* Layers of a module whose parameters stay, run under some configs; blocks[i] of all kernels' heads
+ * is met if want[i]. */
+static void run_layers(const char *text, int step, const char *const *names, const bool *want,
+                       int n) {
+    static const char *const archs[] = {"sm_80", "sm_90a"};
+    for (int i = 0; i < 2; i++) {
+        struct arena *a = arena_new();
+        struct diag d = diag_new(a);
+        struct device_limits limits = test_gpu(archs[i]);
+        bool met[4] = {0};
+        struct emulation *s = emulation_new(a);
+        struct graph *g = must_parse(a, text);
+        g->fixed = true;
+        struct drive *b = drive_begin(a, g, drive_inputs(g, 7), &limits, WS_FUSE, &d);
+        if (!b || !emulation_add_all(s, b, some, &step, &d) || !emulation_compile(s, &d))
+            fail_msg("%s", d.text);
+        for (uint32_t k = 0; k < s->variants.n; k++) {
+            for (int w = 0; w < n; w++)
+                met[w] |= strstr(s->variants.at[k].source.block, names[w]) != NULL;
+            if (!emulation_case(s, k, false, &d)) fail_msg("%s", d.text);
+        }
+        for (int w = 0; w < n; w++) assert_int_equal(met[w], want[w]);
+        emulation_free(s);
+        drive_end(b);
+        arena_free(a);
+    }
+}
+
+/* Queries, keys and values are one product, whose weights are put together at load; queries are
+ * scaled behind the next one. */
+static void test_joined(void **state) {
+    (void)state;
+    run_layers("graph(%x: bf16[2, 72, 64] = L['x'], %w: bf16[64, 64] = parameter L['self'].w,\n"
+               "      %b: bf16[64] = parameter L['self'].b,\n"
+               "      %k: bf16[32, 64] = parameter L['self'].k,\n"
+               "      %v: bf16[32, 64] = parameter L['self'].v) {\n"
+               "  %q0 = linear(%x, %w, %b)\n  %k0 = linear(%x, %k)\n  %v0 = linear(%x, %v)\n"
+               "  %h = view(%q0, [2, 72, 2, 32])\n  %p = permute(%h, [0, 2, 1, 3])\n"
+               "  %m = mul(%p, 0.001)\n  %t = transpose(%k0, 1, 2)\n  %u = unsqueeze(%t, 1)\n"
+               "  %s = matmul(%m, %u)\n  %e = softmax(%s, 3)\n  %z = unsqueeze(%v0, 1)\n"
+               "  %o = matmul(%e, %z)\n  return %o\n}\n",
+               5, (const char *const[]){"block k_cat_", "block k_m_"}, (bool[]){true, false}, 2);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pieces), cmocka_unit_test(test_factors),
-        cmocka_unit_test(test_quantised), cmocka_unit_test(test_stacked),
-        cmocka_unit_test(test_updated)};
+        cmocka_unit_test(test_joined),  cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_factors), cmocka_unit_test(test_quantised),
+        cmocka_unit_test(test_stacked), cmocka_unit_test(test_updated)};
     return cmocka_run_group_tests_name("compile_load", tests, NULL, NULL);
 }

@@ -171,6 +171,24 @@ static void test_one_warm_up_a_module(void **state) {
     device_unload(f->dev, m);
 }
 
+/* The driver clears what was freed: at 0.5 GB in a ms times wait for that. */
+static void test_freed_is_cleared(void **state) {
+    const size_t BYTES = 900 << 20;
+    const double CLEARING_MS = 1.8, JITTER_MS = 0.1;
+    struct fixture *f = *state;
+    double us[1];
+    dptr p;
+    open_device(f);
+    struct module *m = load(f);
+    struct launch l = launch(m, "a");
+    assert_int_equal(device_alloc(f->dev, BYTES, &p, &f->diag), WS_OK);
+    double freed = clock_ms();
+    device_free(f->dev, p);
+    assert_int_equal(device_time(f->dev, &l, 1, 1, false, us, NULL, &f->diag), WS_OK);
+    assert_true(clock_ms() - freed > CLEARING_MS - JITTER_MS);
+    device_unload(f->dev, m);
+}
+
 /* A flush for every few launches, so that the host is done with all of them before the first
  * begins. */
 static void test_flush_of_many_launches(void **state) {
@@ -531,6 +549,7 @@ int main(void) {
         TEST(test_library_that_does_not_load),
         TEST(test_time),
         TEST(test_one_warm_up_a_module),
+        TEST(test_freed_is_cleared),
         TEST(test_flush_of_many_launches),
         TEST(test_lines_that_stay),
         TEST(test_gaps_of_a_slow_host),

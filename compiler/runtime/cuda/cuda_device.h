@@ -141,6 +141,7 @@ struct cuda_device {
     struct nvml *nvml;
     struct helpers_made *made; /* what the helper kernels are compiled into; NULL: nothing yet */
     struct helpers helpers;
+    double cleared_ms; /* clock_ms() by which what was freed should be cleared */
 };
 
 /* "cuMemAlloc of 64 bytes on cuda:0: CUDA_ERROR_OUT_OF_MEMORY (out of memory)"; a sticky error

@@ -13,7 +13,9 @@
  * a graph's launches share its id, and come in the order in which they began. A repetition whose
  * record is missing or has no timestamps is measured again; after a few rounds that is an error,
  * never a guess. */
+#include <math.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "runtime/cuda/cuda_device.h"
 
@@ -151,6 +153,16 @@ static enum ws_status measure(struct timing *t, struct diag *d) {
                      cupti_dropped(t->c->cupti) - dropped);
 }
 
+/* Until what was freed has been cleared, which takes the device's memory from whoever runs. */
+static void wait_for_clearing(const struct cuda_device *c) {
+    const double MOST_MS = 1000;
+    double left = c->cleared_ms - clock_ms();
+    if (left <= 0) return;
+    if (left > MOST_MS) left = MOST_MS;
+    struct timespec t = {.tv_sec = (time_t)(left / 1e3), .tv_nsec = (long)(fmod(left, 1e3) * 1e6)};
+    nanosleep(&t, NULL);
+}
+
 enum ws_status cuda_time(struct device *dev, const struct launch *l, int n, int samples, bool flush,
                          double *us, struct sample_extra *extra, struct diag *d) {
     struct cuda_device *c = (struct cuda_device *)dev;
@@ -176,6 +188,7 @@ enum ws_status cuda_time(struct device *dev, const struct launch *l, int n, int 
     }
     if (s == WS_OK && cuda_wants_graph(c, ready, n))
         s = cuda_graph_record(c, ready, n, &t.graph, d);
+    if (s == WS_OK) wait_for_clearing(c);
     if (s == WS_OK) s = measure(&t, d);
     cuda_graph_free(c, t.graph);
     free(t.submitted);
