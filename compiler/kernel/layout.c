@@ -321,12 +321,42 @@ int64_t layout_units(const struct kernel *k, const struct layout *y) {
     return k->limits->units * (cluster >= 8 ? 88 : cluster >= 4 ? 94 : 100) / 100;
 }
 
+/* Blocks that go through a scan's tiles in rounds: all of them have to be on the device together, as
+ * each waits for the totals of the others. */
+static const char *check_circle(const struct kernel *k, int blocks, struct layout *y,
+                                struct arena *a) {
+    enum { LEAST_REGISTERS = 32, MOST_LOOKS = 16 };
+    const struct device_limits *d = k->limits;
+    if (!y->look_back || k->rows_inner || d->kind == DEVICE_CPU)
+        return arena_printf(a, "blocks=%d of a scan need look_back=1, along rows on a GPU", blocks);
+    for (uint32_t i = 0; i < k->stores.n; i++)
+        if (!(k->stores.at[i].mask & MASK_R)) return "blocks=1, but a row has a result of its own";
+    if (blocks > d->max_blocks_unit || (int64_t)blocks * y->threads > d->max_threads_unit ||
+        (int64_t)blocks * y->threads * LEAST_REGISTERS > d->regs_unit ||
+        (int64_t)blocks * (y->smem + SMEM_RESERVED) > d->smem_unit)
+        return arena_printf(a, "blocks=%d of %d threads are more than a multiprocessor holds",
+                            blocks, y->threads);
+    int64_t most = (int64_t)blocks * d->units,
+            all = tile_count(kernel_size(k, AXIS_X), y->bx) *
+                  tile_count(kernel_size(k, AXIS_R), y->br);
+    y->circle = (int)(all < most ? all : most);
+    if (y->circle < 1) y->circle = 1;
+    return y->circle > MOST_LOOKS * y->t1
+               ? arena_printf(a, "%d totals to look at, by %d threads of a row", y->circle, y->t1)
+               : NULL;
+}
+
+int64_t layout_circle_words(const struct kernel *k, const struct layout *y, value_id scan) {
+    return (int64_t)ROUNDS_KEPT * y->bx * reduction_words(k, scan) * y->circle;
+}
+
 /* Persistent blocks: each thread has the same columns in all rows. Who sums them up has such
  * blocks; others may, for the sake of copying rows ahead. */
 static const char *check_blocks(const struct kernel *k, const struct config *c, struct layout *y,
                                 struct arena *a) {
     int blocks = c->knob[KNOB_blocks];
     if (!k->columns && !blocks) return NULL;
+    if (k->kind == KERNEL_SCAN && blocks > 0) return check_circle(k, blocks, y, a);
     if (!k->columns && (k->kind != KERNEL_REDUCE || k->rows_inner || y->peel || y->online ||
                         k->limits->kind == DEVICE_CPU))
         return arena_printf(a,
@@ -420,7 +450,7 @@ static const char *check_fit(const struct kernel *k, int fit, struct layout *y, 
     enum { LEAST_REGISTERS = 32 };
     const struct device_limits *d = k->limits;
     if (!fit) return NULL;
-    if (d->kind == DEVICE_CPU || y->blocks)
+    if (d->kind == DEVICE_CPU || y->blocks || y->circle)
         return arena_printf(a, "fit=%d has a meaning for blocks on a GPU that are not persistent",
                             fit);
     if (fit > d->max_blocks_unit || (int64_t)fit * y->threads > d->max_threads_unit ||

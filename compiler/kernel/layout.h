@@ -90,6 +90,8 @@ struct layout {
     int blocks; /* blocks, or clusters or rows of blocks apart, of a persistent grid, each over many
                    rows; sums of columns have a part of each (CPU: of each task); 0: none */
     bool look_back; /* scan: each tile of a row is a block's */
+    int circle;     /* look_back: so many blocks, which are on the device together, go through all
+                       tiles in rounds, a tile each; 0: a block has one tile */
     int hits;       /* sources that a thread tests at a time, to list those that land in its block's
                        tiles (CPU: in any); 0: all are gone along. See hits.c */
     bool sorted;    /* hits: sources are sorted by where they land, before; see cuda_sort.c */
@@ -311,6 +313,11 @@ int layout_listed(const struct layout *y);
  * groups of them has a total. */
 enum { LOOK_BACK_GROUP = 32 };
 int64_t layout_totals(const struct kernel *k, const struct layout *y);
+/* circle: rounds whose totals are kept. A block that leaves its own of a round has seen those that
+ * all others left two rounds before, who then had seen all of two rounds before that, which is the
+ * last that they look at. */
+enum { ROUNDS_KEPT = 4 };
+int64_t layout_circle_words(const struct kernel *k, const struct layout *y, value_id scan);
 /* Of the flags of one of these: one, or for each row a word with a total. */
 int64_t layout_flag_bytes(const struct layout *y);
 

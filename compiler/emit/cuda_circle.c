@@ -1,0 +1,160 @@
+/* cuda_circle.c: scans whose rows are spread over blocks that stay on the device and go through all
+ * tiles in rounds, every 396th each. What a block waits for is another's meanwhile: while it looks
+ * at the totals that others have left since its last tile, and stores that one, its next tile is on
+ * its way, and its own total of that is left as soon as it is there, a round before it is used.
+ *
+ *     for (unsigned round = 0, tile = blockIdx.x;; round++, tile += 396) {
+ *         k_pack<k_f32, 4> n0[8];
+ *         if (tile < all) { n0[u] = k_load<k_f32, 4>(p0 + ...); }               the next tile
+ *         if (round) {                                                          the one at hand
+ *             k_look_round<k_sum, 256, 396, 1>(c1[e], ...);
+ *             a1[e][u][v] = k_after<k_sum>(c1[e], a1[e][u][v]);
+ *             k_store<k_f32, 4, 0>(p1 + ...);
+ *         }
+ *         if (tile >= all) break;
+ *         k_turn_over(q0, n0);                                                  which is now the next
+ *         k_scan_row<k_sum, 256, 8>(t, total, ...);
+ *         k_leave_round<256, 396, 1>(words + 0, round, total);
+ *     }
+ *
+ * A block adds up the totals of one round, from its last tile to this one, to what it had before
+ * that: nobody adds up what another has, and the order of all additions is fixed by the number of
+ * blocks: the same bits in every run. */
+#include "emit/cuda_rows.h"
+
+static const struct phase *scans(const struct emitter *w) { return &w->p->phases.at[0]; }
+
+/* Values without r: those that differ by rows are made anew for each tile. */
+static void put_before(struct emitter *w, bool of_rows) {
+    VEC(value_id) some = {0};
+    for (uint32_t i = 0; i < w->p->before.n; i++)
+        if (is_row_value(w, w->p->before.at[i]) == of_rows)
+            vec_push(w->arena, &some, w->p->before.at[i]);
+    put_row_values(w, some.at, some.n);
+}
+
+/* Where tile `tile` is, in the scope at hand. */
+static void put_position(struct emitter *w, const char *tile) {
+    const struct layout *y = w->y;
+    line(w, "const unsigned strip = %s / tiles, of = %s %% tiles;", tile, tile);
+    line(w, "const k_idx px = (k_idx)strip, base = (k_idx)of * %d;", y->br);
+    line(w, "(void)px; (void)base;");
+    put_before(w, true);
+}
+
+static void declare_tile(struct emitter *w) {
+    const struct phase *f = scans(w);
+    const struct layout *y = w->y;
+    declare_packs(w, f);
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        value_id v = f->reduce.at[i];
+        line(w, "%s a%u[%d][%d][%d];", accumulator_type(w, v), v, y->ex, y->ur, y->vec);
+    }
+}
+
+static void put_next_loads(struct emitter *w) {
+    w->next = true;
+    declare_packs(w, scans(w));
+    open_brace(w, "if (tile < all)");
+    put_position(w, "tile");
+    put_loads(w, scans(w));
+    close_brace(w);
+    w->next = false;
+}
+
+/* The words of scan number i begin here. */
+static const char *words_text(struct emitter *w, uint32_t i) {
+    int64_t at = 0;
+    for (uint32_t j = 0; j < i; j++) at += layout_circle_words(w->k, w->y, scans(w)->reduce.at[j]);
+    return arena_printf(w->arena, "words + %lld", (long long)at);
+}
+
+/* The tile at hand: what its row has before it, and all that stands on that. */
+static void put_tile_at_hand(struct emitter *w, int smem) {
+    const struct layout *y = w->y;
+    const struct phase *f = scans(w);
+    line(w, "const unsigned last = tile - %d;", y->circle);
+    put_position(w, "last");
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        value_id v = f->reduce.at[i];
+        const char *op = reduction_operator(w->k->values.at[v].reduction),
+                   *type = accumulator_type(w, v);
+        open_unrolled(w, "e", y->ex);
+        line(w, "k_look_round<%s, %d, %d, %d>(c%u[e], (%s)%s, %s, round - 1, of, (%s *)(k_smem + %d));",
+             op, y->t1, y->circle, y->bx, v, type, identity_text(w, v), words_text(w, i), type,
+             smem);
+        open_unrolled(w, "u", y->ur);
+        line(w, "#pragma unroll");
+        line(w, "for (int v = 0; v < %d; v++) a%u[e][u][v] = k_after<%s>(c%u[e], a%u[e][u][v]);",
+             y->vec, v, op, v, v);
+        close_brace(w);
+        close_brace(w);
+        w->where[v] = ARRAY;
+        smem = (smem + layout_row_slots(w->k, y) * reduction_bytes(w->k, v) + 15) / 16 * 16;
+    }
+    WS_ASSERT(smem <= y->smem);
+    for (uint32_t i = 1; i < w->p->phases.n; i++) {
+        declare_packs(w, &w->p->phases.at[i]);
+        put_loads(w, &w->p->phases.at[i]);
+        put_tile(w, &w->p->phases.at[i]);
+    }
+}
+
+/* The next tile is at hand: its values, scanned; and its totals are left. Returns the bytes of
+ * shared memory that takes. */
+static int put_next_tile(struct emitter *w) {
+    const struct layout *y = w->y;
+    const struct phase *f = scans(w);
+    int smem = 0;
+    put_position(w, "tile");
+    for (uint32_t i = 0; i < f->loads.n; i++)
+        line(w, "k_turn_over(q%u, n%u);", f->loads.at[i], f->loads.at[i]);
+    declare_accumulators(w, f);
+    put_tile(w, f);
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        value_id v = f->reduce.at[i];
+        open_unrolled(w, "e", y->ex);
+        const char *type = accumulator_type(w, v);
+        line(w, "%s t[%d], total = %s;", type, y->ur, identity_text(w, v));
+        put_tile_scan(w, v, "t", "total", &smem);
+        line(w, "k_leave_round<%d, %d, %d>(%s, round, total);", y->t1, y->circle, y->bx,
+             words_text(w, i));
+        put_scanned(w, v, "t", NULL);
+        close_brace(w);
+    }
+    return smem;
+}
+
+void put_circle(struct emitter *w) {
+    const struct layout *y = w->y;
+    int64_t words = 0;
+    for (uint32_t i = 0; i < scans(w)->reduce.n; i++)
+        words += layout_circle_words(w->k, y, scans(w)->reduce.at[i]);
+    line(w, "const unsigned tiles = (unsigned)((nr + %d) / %d), all = (unsigned)((nx + %d) / %d) * tiles;",
+         y->br - 1, y->br, y->bx - 1, y->bx);
+    line(w, "unsigned long long *const words = (unsigned long long *)(tickets + 2);");
+    put_before(w, false);
+    declare_carries(w, scans(w));
+    declare_tile(w);
+    line(w, "#pragma unroll 1");
+    open_brace(w, "for (unsigned round = 0, tile = blockIdx.x;; round++, tile += %d)", y->circle);
+    put_next_loads(w);
+    /* the text of the next tile says how much shared memory it takes, and comes last */
+    struct buf text = w->b;
+    w->b = buf_new(w->arena);
+    open_scope(w);
+    int smem = put_next_tile(w);
+    close_brace(w);
+    struct buf next = w->b;
+    w->b = text;
+    open_brace(w, "if (round)");
+    put_tile_at_hand(w, smem);
+    close_brace(w);
+    line(w, "if (tile >= all) break;");
+    buf_puts(&w->b, next.p);
+    close_brace(w);
+    line(w, "const unsigned arrived = k_arrive_look_back(tickets, gridDim.x);");
+    line(w, "k_end_look_back<%d>(arrived, tickets, gridDim.x, %lld);", y->threads,
+         (long long)words * 2);
+    close_brace(w);
+}
