@@ -113,8 +113,9 @@ void propose_columns(struct space *s) {
                 for (int u = 1; u <= 8 && (u == 1 || step * u / 2 < nr); u *= 2) {
                     propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec)));
                     if (k->kind == KERNEL_SCAN && nx / x < 4 * (int64_t)k->limits->units)
-                        propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec),
-                                          K(look_back, 1)));
+                        for (int blocks = 0; blocks <= 6; blocks++)
+                            propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec),
+                                              K(look_back, 1), K(blocks, blocks)));
                     for (int c = 1; c <= k->limits->max_cluster && shared && u <= 2; c *= 2)
                         for (int online = 0; online <= 1; online++)
                             propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec),
