@@ -17,6 +17,9 @@
  *         k_leave_round<256, 396, 1>(words + 0, round, total);
  *     }
  *
+ * With stages=2 a tile that has been scanned waits in shared memory while the next is scanned, too,
+ * so that its totals and those of others have had a whole round to come.
+ *
  * A block adds up the totals of one round, from its last tile to this one, to what it had before
  * that: nobody adds up what another has, and the order of all additions is fixed by the number of
  * blocks: the same bits in every run. */
@@ -42,6 +45,7 @@ static void put_position(struct emitter *w, const char *tile) {
     put_before(w, true);
 }
 
+/* Registers of a tile's: what is loaded, and what is scanned. */
 static void declare_tile(struct emitter *w) {
     const struct phase *f = scans(w);
     const struct layout *y = w->y;
@@ -69,20 +73,42 @@ static const char *words_text(struct emitter *w, uint32_t i) {
     return arena_printf(w->arena, "words + %lld", (long long)at);
 }
 
+/* What waits of a tile goes to shared memory, or comes back. */
+static void put_waiting(struct emitter *w, bool back) {
+    const struct phase *f = scans(w);
+    const struct layout *y = w->y;
+    int at = y->ring;
+    for (uint32_t i = 0; i < f->reduce.n + f->loads.n; i++) {
+        bool scan = i < f->reduce.n;
+        value_id v = scan ? f->reduce.at[i] : f->loads.at[i - f->reduce.n];
+        if (!scan && !layout_load_waits(w->k, v)) continue;
+        if (back)
+            line(w, "k_take_held<%d>(%s%u, k_smem + %d);", y->threads, scan ? "a" : "q", v, at);
+        else
+            line(w, "k_hold<%d>(k_smem + %d, %s%u);", y->threads, at, scan ? "a" : "q", v);
+        at += (int)layout_waiting_bytes(w->k, y, v);
+    }
+    WS_ASSERT(at <= y->smem);
+}
+
 /* The tile at hand: what its row has before it, and all that stands on that. */
 static void put_tile_at_hand(struct emitter *w, int smem) {
     const struct layout *y = w->y;
     const struct phase *f = scans(w);
-    line(w, "const unsigned last = tile - %d;", y->circle);
+    line(w, "const unsigned last = tile - %d;", (y->waits ? 2 : 1) * y->circle);
     put_position(w, "last");
+    if (y->waits) {
+        declare_tile(w);
+        put_waiting(w, true);
+    }
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
         const char *op = reduction_operator(w->k->values.at[v].reduction),
                    *type = accumulator_type(w, v);
         open_unrolled(w, "e", y->ex);
-        line(w, "k_look_round<%s, %d, %d, %d>(c%u[e], (%s)%s, %s, round - 1, of, (%s *)(k_smem + %d));",
-             op, y->t1, y->circle, y->bx, v, type, identity_text(w, v), words_text(w, i), type,
-             smem);
+        line(w, "k_look_round<%s, %d, %d, %d>(c%u[e], (%s)%s, %s, round - %d, of, (%s *)(k_smem + %d));",
+             op, y->t1, y->circle, y->bx, v, type, identity_text(w, v), words_text(w, i),
+             y->waits ? 2 : 1, type, smem);
         open_unrolled(w, "u", y->ur);
         line(w, "#pragma unroll");
         line(w, "for (int v = 0; v < %d; v++) a%u[e][u][v] = k_after<%s>(c%u[e], a%u[e][u][v]);",
@@ -147,11 +173,20 @@ void put_circle(struct emitter *w) {
     close_brace(w);
     struct buf next = w->b;
     w->b = text;
-    open_brace(w, "if (round)");
+    open_brace(w, y->waits ? "if (round > 1)" : "if (round)");
     put_tile_at_hand(w, smem);
     close_brace(w);
-    line(w, "if (tile >= all) break;");
+    if (y->waits) {
+        open_brace(w, "if (round && tile - %d < all)", y->circle);
+        put_waiting(w, false);
+        close_brace(w);
+        line(w, "if (tile >= all + %d) break;", y->circle);
+        line(w, "if (tile < all)");
+    } else {
+        line(w, "if (tile >= all) break;");
+    }
     buf_puts(&w->b, next.p);
+    if (y->waits) line(w, "else __syncthreads(); /* as scanning does, between two looks */");
     close_brace(w);
     line(w, "const unsigned arrived = k_arrive_look_back(tickets, gridDim.x);");
     line(w, "k_end_look_back<%d>(arrived, tickets, gridDim.x, %lld);", y->threads,

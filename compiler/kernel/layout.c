@@ -11,6 +11,7 @@ enum {
     MAX_REGISTERS_KEPT = 192, /* 32-bit registers a thread may spend on the row it keeps */
     MAX_STAGES = 8,
     MAX_TILES_KEPT = 32,    /* of a row in shared memory */
+    MAX_VALUES_SCANNED = 256,
     MAX_BLOCKS = 32,        /* of a multiprocessor that go over many rows */
     MAX_ELEMENTS = 512,     /* of a tile, per thread */
     MAX_ACCUMULATORS = 128, /* of a matrix product, per thread */
@@ -207,9 +208,49 @@ static const char *check_kept(const struct kernel *k, struct layout *y, struct a
     return NULL;
 }
 
+bool layout_load_waits(const struct kernel *k, value_id load) {
+    bool behind[MAX_VALUES_SCANNED] = {false}, from[MAX_VALUES_SCANNED] = {false};
+    if (k->values.n > MAX_VALUES_SCANNED) return true;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        behind[v] = x->kind == INST_SCAN, from[v] = v == load;
+        for (int i = 0; i < x->n_args && x->kind != INST_SCAN; i++)
+            behind[v] |= behind[x->args[i]], from[v] |= from[x->args[i]];
+        for (int i = 0; i < x->n_args && behind[v] && x->kind != INST_SCAN; i++)
+            if (from[x->args[i]]) return true;
+    }
+    return false;
+}
+
+int64_t layout_waiting_bytes(const struct kernel *k, const struct layout *y, value_id v) {
+    enum { WORD = 4 };
+    const struct value_node *x = &k->values.at[v];
+    int each = 0, one = dtype_bytes(x->dtype); /* of a thread's vector */
+    if (x->kind == INST_SCAN) each = reduction_bytes(k, v) * y->vec;
+    if (x->kind == INST_LOAD && x->mask & MASK_R && layout_load_waits(k, v))
+        each = (layout_load_is_vector(k, y, x) || one > WORD ? one : WORD) * y->vec;
+    if (each && each < WORD) each = WORD;
+    return ((int64_t)y->threads * y->ex * y->ur * each + 15) / 16 * 16;
+}
+
+static const char *check_waiting(const struct kernel *k, int stages, struct layout *y,
+                                 struct arena *a) {
+    int64_t blocks = (y->circle + k->limits->units - 1) / k->limits->units;
+    if (stages > 2) return arena_printf(a, "stages=%d of a scan's rounds; 2 is the limit", stages);
+    y->waits = true;
+    y->ring = (y->smem + 15) / 16 * 16;
+    int64_t bytes = y->ring;
+    for (value_id v = 0; v < k->values.n; v++) bytes += layout_waiting_bytes(k, y, v);
+    if (bytes > k->limits->smem_block || blocks * (bytes + SMEM_RESERVED) > k->limits->smem_unit)
+        return arena_printf(a, "needs %lld bytes of shared memory", (long long)bytes);
+    y->smem = (int)bytes;
+    return NULL;
+}
+
 static const char *check_stages(const struct kernel *k, int stages, struct layout *y,
                                 struct arena *a) {
     if (stages < 2) return NULL;
+    if (y->circle) return check_waiting(k, stages, y, a);
     if (!y->blocks || k->limits->kind == DEVICE_CPU)
         return arena_printf(a, "stages=%d needs blocks that go over many rows, on a GPU", stages);
     if (stages > MAX_STAGES)

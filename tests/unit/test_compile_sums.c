@@ -186,6 +186,11 @@ static void test_emulated_rounds(void **state) {
         {OTHERS, "x=1 r=64 warps=1 vec=2 look_back=1 blocks=1", positive, 16, 0},
         {OTHERS, "x=2 r=64 warps=2 vec=2 look_back=1 blocks=1", positive, 16, 0},
         {WIDE, "x=1 r=128 warps=2 vec=2 look_back=1 blocks=2", positive, 16, 0},
+        {ROWS, "x=1 r=1024 warps=8 vec=4 stages=2 look_back=1 blocks=2", positive, 16, 0},
+        {ROWS, "x=2 r=128 warps=2 vec=1 stages=2 look_back=1 blocks=1", positive, 16, 0},
+        {ROWS, "x=1 r=64 warps=1 vec=1 stages=2 look_back=1 blocks=1", positive, 16, 0},
+        {OTHERS, "x=1 r=64 warps=1 vec=2 stages=2 look_back=1 blocks=1", positive, 16, 0},
+        {WIDE, "x=1 r=128 warps=2 vec=2 stages=2 look_back=1 blocks=2", positive, 16, 0},
     };
     struct device_limits limits;
     WS_ASSERT(device_limits_for_arch("sm_90a", &limits));

@@ -1285,7 +1285,7 @@ K_DEVICE void k_look_back_columns(T *v, T none, T *part, int rows, unsigned *fla
 
 /* All BLOCKS blocks of the launch are on the device together. In round n block b has tile n*BLOCKS + b; its total is
  * words[n % KEPT][row][word][b], 4 bytes each beside the number of the round, so that nobody has to clear them between. */
-enum { ROUNDS_KEPT = 4 };
+enum { ROUNDS_KEPT = 8 };
 template <int BLOCKS, int ROWS, int WORDS> K_DEVICE long long k_round_words(unsigned round, unsigned row, unsigned block) {
     return (long long)((round % ROUNDS_KEPT * ROWS + row) * WORDS) * BLOCKS + block;
 }
@@ -1347,6 +1347,44 @@ K_DEVICE void k_look_round(C &carry, T none, unsigned long long *words, unsigned
     sum = k_reduce_row<OP, T1>(sum, smem);
     if (before < BLOCKS) k_carry_none(carry, none);
     k_carry_on<OP>(carry, sum);
+}
+/* A thread's vectors wait in shared memory for the next round, where nobody else looks at them. */
+constexpr int k_alignment(int bytes) { return bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : bytes % 2 == 0 ? 2 : 1; }
+template <typename T, int V> struct __align__(k_alignment(sizeof(T) * V)) k_waiting { T v[V]; };
+template <int THREADS, typename T, int U> K_DEVICE void k_hold(void *at, const T (&v)[U]) {
+#pragma unroll
+    for (int u = 0; u < U; u++) {
+        k_waiting<T, 1> w;
+        w.v[0] = v[u];
+        ((k_waiting<T, 1> *)at)[u * THREADS + threadIdx.x] = w;
+    }
+}
+template <int THREADS, typename T, int U> K_DEVICE void k_take_held(T (&v)[U], const void *at) {
+#pragma unroll
+    for (int u = 0; u < U; u++) v[u] = ((const k_waiting<T, 1> *)at)[u * THREADS + threadIdx.x].v[0];
+}
+template <int THREADS, typename T, int U, int V> K_DEVICE void k_hold(void *at, const T (&v)[U][V]) {
+#pragma unroll
+    for (int u = 0; u < U; u++) {
+        k_waiting<T, V> w;
+#pragma unroll
+        for (int i = 0; i < V; i++) w.v[i] = v[u][i];
+        ((k_waiting<T, V> *)at)[u * THREADS + threadIdx.x] = w;
+    }
+}
+template <int THREADS, typename T, int U, int V> K_DEVICE void k_take_held(T (&v)[U][V], const void *at) {
+#pragma unroll
+    for (int u = 0; u < U; u++) {
+        const k_waiting<T, V> w = ((const k_waiting<T, V> *)at)[u * THREADS + threadIdx.x];
+#pragma unroll
+        for (int i = 0; i < V; i++) v[u][i] = w.v[i];
+    }
+}
+template <int THREADS, typename T, int U, int V> K_DEVICE void k_hold(void *at, const T (&v)[1][U][V]) {
+    k_hold<THREADS>(at, v[0]);
+}
+template <int THREADS, typename T, int U, int V> K_DEVICE void k_take_held(T (&v)[1][U][V], const void *at) {
+    k_take_held<THREADS>(v[0], at);
 }
 /* What was loaded for the next tile is of the one at hand. */
 template <typename T> K_DEVICE void k_turn_over(T &to, const T &from) { to = from; }
