@@ -18,7 +18,8 @@
  *     }
  *
  * With stages=2 a tile that has been scanned waits in shared memory while the next is scanned, too,
- * so that its totals and those of others have had a whole round to come.
+ * so that its totals and those of others have had a whole round to come; with more stages, tiles to
+ * come are copied to shared memory (cuda_copy.c), all but one of so many at a time.
  *
  * A block adds up the totals of one round, from its last tile to this one, to what it had before
  * that: nobody adds up what another has, and the order of all additions is fixed by the number of
@@ -56,14 +57,59 @@ static void declare_tile(struct emitter *w) {
     }
 }
 
+/* What comes to registers while the tile before it is at hand: what is not copied further ahead. */
+static struct phase next_loads(struct emitter *w) {
+    struct phase some = {0};
+    for (uint32_t i = 0; i < scans(w)->loads.n; i++)
+        if (!layout_copies(w->k, w->y, scans(w)->loads.at[i]))
+            vec_push(w->arena, &some.loads, scans(w)->loads.at[i]);
+    return some;
+}
+
 static void put_next_loads(struct emitter *w) {
+    const struct phase loads = next_loads(w);
+    if (!loads.loads.n) return;
     w->next = true;
-    declare_packs(w, scans(w));
+    declare_packs(w, &loads);
     open_brace(w, "if (tile < all)");
     put_position(w, "tile");
-    put_loads(w, scans(w));
+    put_loads(w, &loads);
     close_brace(w);
     w->next = false;
+}
+
+/* Start the copies of tile `tile`, if it is one. */
+static void put_copies(struct emitter *w, const char *tile) {
+    line(w, "const unsigned ahead = %s;", tile);
+    open_brace(w, "if (ahead < all)");
+    line(w, "const unsigned strip = ahead / tiles, of = ahead %% tiles;");
+    line(w, "const k_idx px = (k_idx)strip, base = (k_idx)of * %d;", w->y->br);
+    put_tile_copies(w);
+    close_brace(w);
+    line(w, "k_cp_async_commit();");
+}
+
+/* What has been copied of the tile that is now to be scanned, whose slot the copies of a later one
+ * get. */
+static void put_ring(struct emitter *w) {
+    const struct layout *y = w->y;
+    if (y->stages < 2) return;
+    const struct phase copied = copied_loads(w, scans(w));
+    line(w, "k_cp_async_wait<%d>();", y->stages - 2);
+    put_copied(w, &copied);
+    open_scope(w);
+    put_copies(w, arena_printf(w->arena, "tile + %d", (y->stages - 1) * y->circle));
+    close_brace(w);
+    line(w, "slot = slot == %d ? 0 : slot + 1;", y->stages - 2);
+}
+
+static void open_ring(struct emitter *w) {
+    const struct layout *y = w->y;
+    if (y->stages < 2) return;
+    open_brace(w, "for (int slot = 0; slot < %d; slot++)", y->stages - 1);
+    put_copies(w, arena_printf(w->arena, "blockIdx.x + slot * %d", y->circle));
+    close_brace(w);
+    line(w, "int slot = 0;");
 }
 
 /* The words of scan number i begin here. */
@@ -77,7 +123,7 @@ static const char *words_text(struct emitter *w, uint32_t i) {
 static void put_waiting(struct emitter *w, bool back) {
     const struct phase *f = scans(w);
     const struct layout *y = w->y;
-    int at = y->ring;
+    int at = y->held_from;
     for (uint32_t i = 0; i < f->reduce.n + f->loads.n; i++) {
         bool scan = i < f->reduce.n;
         value_id v = scan ? f->reduce.at[i] : f->loads.at[i - f->reduce.n];
@@ -133,8 +179,10 @@ static int put_next_tile(struct emitter *w) {
     const struct phase *f = scans(w);
     int smem = 0;
     put_position(w, "tile");
-    for (uint32_t i = 0; i < f->loads.n; i++)
-        line(w, "k_turn_over(q%u, n%u);", f->loads.at[i], f->loads.at[i]);
+    put_ring(w);
+    const struct phase next = next_loads(w);
+    for (uint32_t i = 0; i < next.loads.n; i++)
+        line(w, "k_turn_over(q%u, n%u);", next.loads.at[i], next.loads.at[i]);
     declare_accumulators(w, f);
     put_tile(w, f);
     for (uint32_t i = 0; i < f->reduce.n; i++) {
@@ -162,6 +210,7 @@ void put_circle(struct emitter *w) {
     put_before(w, false);
     declare_carries(w, scans(w));
     declare_tile(w);
+    open_ring(w);
     line(w, "#pragma unroll 1");
     open_brace(w, "for (unsigned round = 0, tile = blockIdx.x;; round++, tile += %d)", y->circle);
     put_next_loads(w);

@@ -175,7 +175,8 @@ static const char *check_split(const struct kernel *k, const struct layout *y, s
 
 bool layout_copies(const struct kernel *k, const struct layout *y, value_id load) {
     const struct value_node *v = &k->values.at[load];
-    return (y->stages > 1 || y->kept) && v->kind == INST_LOAD && v->mask == (MASK_X | MASK_R) &&
+    uint8_t mask = v->mask | (y->circle ? MASK_X : 0); /* also of what is the same for all rows */
+    return (y->stages > 1 || y->kept) && v->kind == INST_LOAD && mask == (MASK_X | MASK_R) &&
            !v->n_args && layout_load_is_vector(k, y, v) && dtype_bytes(v->dtype) * y->vec >= 4;
 }
 
@@ -236,11 +237,15 @@ int64_t layout_waiting_bytes(const struct kernel *k, const struct layout *y, val
 static const char *check_waiting(const struct kernel *k, int stages, struct layout *y,
                                  struct arena *a) {
     int64_t blocks = (y->circle + k->limits->units - 1) / k->limits->units;
-    if (stages > 2) return arena_printf(a, "stages=%d of a scan's rounds; 2 is the limit", stages);
     y->waits = true;
-    y->ring = (y->smem + 15) / 16 * 16;
-    int64_t bytes = y->ring;
+    y->held_from = (y->smem + 15) / 16 * 16;
+    int64_t bytes = y->held_from;
     for (value_id v = 0; v < k->values.n; v++) bytes += layout_waiting_bytes(k, y, v);
+    y->ring = (int)bytes;
+    if (stages > 2) y->stages = stages;
+    if (stages > 2 && !layout_stage_bytes(k, y))
+        return arena_printf(a, "stages=%d, but no load can be copied by vectors", stages);
+    if (stages > 2) bytes += layout_stage_bytes(k, y) * (stages - 1);
     if (bytes > k->limits->smem_block || blocks * (bytes + SMEM_RESERVED) > k->limits->smem_unit)
         return arena_printf(a, "needs %lld bytes of shared memory", (long long)bytes);
     y->smem = (int)bytes;
@@ -250,7 +255,7 @@ static const char *check_waiting(const struct kernel *k, int stages, struct layo
 static const char *check_stages(const struct kernel *k, int stages, struct layout *y,
                                 struct arena *a) {
     if (stages < 2) return NULL;
-    if (y->circle) return check_waiting(k, stages, y, a);
+    if (y->circle && stages <= MAX_STAGES) return check_waiting(k, stages, y, a);
     if (!y->blocks || k->limits->kind == DEVICE_CPU)
         return arena_printf(a, "stages=%d needs blocks that go over many rows, on a GPU", stages);
     if (stages > MAX_STAGES)

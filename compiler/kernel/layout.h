@@ -92,7 +92,8 @@ struct layout {
     bool look_back; /* scan: each tile of a row is a block's */
     int circle;     /* look_back: so many blocks, which are on the device together, go through all
                        tiles in rounds, a tile each; 0: a block has one tile */
-    bool waits;     /* circle: a tile that has been scanned waits a round in shared memory */
+    bool waits;     /* circle: a tile that has been scanned waits a round in shared memory, */
+    int held_from;  /* from this byte on */
     int hits;       /* sources that a thread tests at a time, to list those that land in its block's
                        tiles (CPU: in any); 0: all are gone along. See hits.c */
     bool sorted;    /* hits: sources are sorted by where they land, before; see cuda_sort.c */

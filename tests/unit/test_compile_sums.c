@@ -176,6 +176,8 @@ static void test_emulated_rounds(void **state) {
                       OTHERS[] = "graph(%x: f32[2, 1300], %z: f32[2, 1300], %w: f32[2, 1]) {\n %a = "
                                  "mul(%x, %z)\n %b = add(%a, %w)\n %c = cumsum(%b, 1)\n %e = "
                                  "cumsum(%z, 1)\n %f = mul(%c, %z)\n return %f, %e\n}\n",
+                      ODD[] = "graph(%x: f32[1301]) {\n %y = cumsum(%x, 0)\n %z = mul(%x, %y)\n "
+                              "return %z\n}\n",
                       WIDE[] = "graph(%x: i64[5000]) {\n %y = cumsum(%x, 0)\n return %y\n}\n";
     static const struct sums scans[] = {
         {ROWS, "x=1 r=1024 warps=8 vec=4 look_back=1 blocks=2", positive, 16, 0},
@@ -191,6 +193,14 @@ static void test_emulated_rounds(void **state) {
         {ROWS, "x=1 r=64 warps=1 vec=1 stages=2 look_back=1 blocks=1", positive, 16, 0},
         {OTHERS, "x=1 r=64 warps=1 vec=2 stages=2 look_back=1 blocks=1", positive, 16, 0},
         {WIDE, "x=1 r=128 warps=2 vec=2 stages=2 look_back=1 blocks=2", positive, 16, 0},
+        {ROWS, "x=1 r=256 warps=2 vec=4 stages=3 look_back=1 blocks=1", positive, 16, 0},
+        {ROWS, "x=2 r=128 warps=2 vec=1 stages=3 look_back=1 blocks=1", positive, 16, 0},
+        {ROWS, "x=1 r=64 warps=1 vec=1 stages=4 look_back=1 blocks=1", positive, 16, 0},
+        {OTHERS, "x=1 r=64 warps=1 vec=2 stages=3 look_back=1 blocks=1", positive, 16, 0},
+        {WIDE, "x=1 r=128 warps=2 vec=2 stages=3 look_back=1 blocks=2", positive, 16, 0},
+        {ODD, "x=1 r=64 warps=1 vec=2 stages=3 look_back=1 blocks=1", positive, 16, 0},
+        {ODD, "x=1 r=128 warps=1 vec=4 stages=4 look_back=1 blocks=1", positive, 16, 0},
+        {ODD, "x=1 r=128 warps=1 vec=4 look_back=1 blocks=1", positive, 16, 0},
     };
     struct device_limits limits;
     WS_ASSERT(device_limits_for_arch("sm_90a", &limits));
