@@ -10,12 +10,9 @@
  * something else stands on that; and addresses, and totals. */
 static int64_t registers_of(const struct kernel *k, const struct layout *y) {
     enum { BESIDE = 30 };
-    int again = 0, looked = 2 * ((y->circle + y->t1 - 1) / y->t1);
-    for (value_id v = 0; v < k->values.n; v++) {
-        const struct value_node *x = &k->values.at[v];
-        for (int a = 0; a < x->n_args && x->kind == INST_OP; a++)
-            if (k->values.at[x->args[a]].kind == INST_SCAN && x->n_args > 1) again = 1;
-    }
+    int looked = 2 * ((y->circle + y->t1 - 1) / y->t1), again = 0;
+    for (value_id v = 0; v < k->values.n && !y->waits; v++)
+        if (k->values.at[v].kind == INST_LOAD && layout_load_waits(k, v)) again = 1;
     return BESIDE + looked + (1 + again) * layout_load_words(k, y) + layout_scan_words(k, y);
 }
 
@@ -26,8 +23,13 @@ static bool spills(const struct kernel *k, const struct layout *y, int64_t block
     return registers_of(k, y) > (most < 255 ? most : 255);
 }
 
+/* In each round all blocks are without anything under way at about the same time, where they scan
+ * what has come before they load what comes next, and look for what the others have left only then:
+ * of one row of 268M f32 an H200 takes 821 us in 124 rounds of 264 tiles of 32 KB, 825 in 124 of 528
+ * of 16 KB, 758 in 124 of 132 of 64 KB, 942 in 165 of 396 of 16 KB, of which its bytes take 500. */
 double cost_circle(const struct kernel *k, const struct layout *y) {
-    const double START = 4, TURN = 1.8, BARRIERS = 350, MEMORY = 0.95, L2 = 1.3, POWER = 4;
+    const double START = 4, MEMORY = 0.97, L2 = 1.3, BARRIERS = 350, ALONE = 2.3, WAITING = 0.8,
+                 AHEAD = 0.4, HELD = 0.3;
     const struct device_limits *d = k->limits;
     double tiles = (double)(tile_count(kernel_size(k, AXIS_X), y->bx) *
                             tile_count(kernel_size(k, AXIS_R), y->br));
@@ -40,10 +42,8 @@ double cost_circle(const struct kernel *k, const struct layout *y) {
     double memory = cost_traffic(k, y, y->circle) / (gbps * 1e3 * MEMORY) * (1 + 0.04 / y->vec) +
                     looked / (gbps * 1e3 * L2);
     double work = (cost_element_work(k, y) + 3) * y->ur * y->vec, warps = y->threads / d->warp;
-    double alone = work + BARRIERS, issued = (double)blocks * warps * work / 4;
-    double turn = TURN + fmax(alone, issued) / (device_clock_ghz(d) * 1e3);
-    /* one block of a multiprocessor scans and has nothing to load meanwhile; others have */
-    double gaps = rounds * alone / (device_clock_ghz(d) * 1e3) / (double)(blocks * blocks);
-    double us = pow(pow(memory, POWER) + pow(rounds * turn, POWER), 1 / POWER) + gaps;
-    return START + us * (1 + (y->threads > 512 ? 0.05 : 0));
+    double issued = fmax(work + BARRIERS, (double)blocks * warps * work / 4) /
+                    (device_clock_ghz(d) * 1e3);
+    double gap = blocks < 2 || !y->waits ? ALONE : y->stages > 1 ? AHEAD : WAITING;
+    return START + fmax(memory, rounds * issued) + (rounds - 1) * gap + (y->waits ? HELD : 0);
 }

@@ -78,6 +78,17 @@ static int most_warps(const struct kernel *k) {
     return k->limits->max_threads_block / k->limits->warp;
 }
 
+/* Blocks that have a tile of a scanned row each; or that stay, and have one in each round. */
+static void propose_looking(struct space *s, struct config c) {
+    enum { MOST_STAGES = 3 };
+    propose(s, c);
+    for (int blocks = 1; blocks <= 6; blocks++)
+        for (int stages = 0; stages <= MOST_STAGES; stages += stages ? 1 : 2) {
+            c.knob[KNOB_blocks] = blocks, c.knob[KNOB_stages] = stages;
+            propose(s, c);
+        }
+}
+
 /* Reductions along contiguous columns: t1 threads a row, x rows a block. Threads idle only where
  * there are neither columns nor rows enough for one warp. */
 void propose_columns(struct space *s) {
@@ -113,9 +124,8 @@ void propose_columns(struct space *s) {
                 for (int u = 1; u <= 8 && (u == 1 || step * u / 2 < nr); u *= 2) {
                     propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec)));
                     if (k->kind == KERNEL_SCAN && nx / x < 4 * (int64_t)k->limits->units)
-                        for (int blocks = 0; blocks <= 6; blocks++)
-                            propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec),
-                                              K(look_back, 1), K(blocks, blocks)));
+                        propose_looking(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps),
+                                                  K(vec, vec), K(look_back, 1)));
                     for (int c = 1; c <= k->limits->max_cluster && shared && u <= 2; c *= 2)
                         for (int online = 0; online <= 1; online++)
                             propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec),
