@@ -29,7 +29,8 @@ static bool spills(const struct kernel *k, const struct layout *y, int64_t block
  * of 16 KB, 758 in 124 of 132 of 64 KB, 942 in 165 of 396 of 16 KB, of which its bytes take 500. */
 double cost_circle(const struct kernel *k, const struct layout *y) {
     const double START = 4, MEMORY = 0.97, L2 = 1.3, BARRIERS = 350, ALONE = 2.3, WAITING = 0.8,
-                 AHEAD = 0.4, HELD = 0.3;
+                 AHEAD = 0.4, HELD = 0.3,
+                 UNIT = 2; /* times its share of memory's speed, of a multiprocessor by itself */
     const struct device_limits *d = k->limits;
     double tiles = (double)(tile_count(kernel_size(k, AXIS_X), y->bx) *
                             tile_count(kernel_size(k, AXIS_R), y->br));
@@ -39,11 +40,12 @@ double cost_circle(const struct kernel *k, const struct layout *y) {
     for (value_id v = 0; v < k->values.n; v++)
         if (k->values.at[v].kind == INST_SCAN)
             looked += 8.0 * reduction_words(k, v) * y->bx * tiles * y->circle;
-    double memory = cost_traffic(k, y, y->circle) / (gbps * 1e3 * MEMORY) * (1 + 0.04 / y->vec) +
-                    looked / (gbps * 1e3 * L2);
+    double bytes = cost_traffic(k, y, y->circle), units = d->units,
+           memory = bytes / (gbps * 1e3 * MEMORY) * (1 + 0.04 / y->vec) + looked / (gbps * 1e3 * L2),
+           unit = rounds * blocks * bytes / tiles / (gbps * 1e3 / units * UNIT);
     double work = (cost_element_work(k, y) + 3) * y->ur * y->vec, warps = y->threads / d->warp;
     double issued = fmax(work + BARRIERS, (double)blocks * warps * work / 4) /
                     (device_clock_ghz(d) * 1e3);
     double gap = blocks < 2 || !y->waits ? ALONE : y->stages > 1 ? AHEAD : WAITING;
-    return START + fmax(memory, rounds * issued) + (rounds - 1) * gap + (y->waits ? HELD : 0);
+    return START + fmax(fmax(memory, unit), rounds * issued) + (rounds - 1) * gap + (y->waits ? HELD : 0);
 }
