@@ -78,15 +78,24 @@ static int most_warps(const struct kernel *k) {
     return k->limits->max_threads_block / k->limits->warp;
 }
 
-/* Blocks that have a tile of a scanned row each; or that stay, and have one in each round. */
+/* Blocks that have a tile of a scanned row each; or that stay, and have one in each round, which
+ * waits for the others' totals if there is a second one. */
 static void propose_looking(struct space *s, struct config c) {
-    enum { MOST_STAGES = 3 };
+    enum { MOST_BLOCKS = 4, MOST_STAGES = 3 };
+    struct layout y;
     propose(s, c);
-    for (int blocks = 1; blocks <= 6; blocks++)
-        for (int stages = 0; stages <= MOST_STAGES; stages += stages ? 1 : 2) {
-            c.knob[KNOB_blocks] = blocks, c.knob[KNOB_stages] = stages;
+    if (kernel_layout(s->k, &c, &y, s->arena)) return;
+    int64_t tiles = tile_count(size_of(s->k, AXIS_X), y.bx) * tile_count(size_of(s->k, AXIS_R), y.br);
+    for (int blocks = 1; blocks <= MOST_BLOCKS; blocks++) {
+        c.knob[KNOB_blocks] = blocks, c.knob[KNOB_stages] = 0;
+        propose(s, c);
+        bool waits = tiles > (int64_t)blocks * s->k->limits->units;
+        for (int stages = 2; stages <= MOST_STAGES && waits; stages++) {
+            c.knob[KNOB_stages] = stages;
             propose(s, c);
         }
+        if (!waits) return;
+    }
 }
 
 /* Reductions along contiguous columns: t1 threads a row, x rows a block. Threads idle only where
