@@ -12,7 +12,7 @@
  *             k_store<k_f32, 4, 0>(p1 + ...);
  *         }
  *         if (tile >= all) break;
- *         k_turn_over(q0, n0);                                                  which is now the next
+ *         k_turn_over(q0, n0);                                                  now the next
  *         k_scan_row<k_sum, 256, 8>(t, total, ...);
  *         k_leave_round<256, 396, 1>(words + 0, round, total);
  *     }
@@ -152,7 +152,9 @@ static void put_tile_at_hand(struct emitter *w, int smem) {
         const char *op = reduction_operator(w->k->values.at[v].reduction),
                    *type = accumulator_type(w, v);
         open_unrolled(w, "e", y->ex);
-        line(w, "k_look_round<%s, %d, %d, %d>(c%u[e], (%s)%s, %s, round - %d, of, (%s *)(k_smem + %d));",
+        line(w,
+             "k_look_round<%s, %d, %d, %d>(c%u[e], (%s)%s, %s, round - %d, of, (%s *)(k_smem + "
+             "%d));",
              op, y->t1, y->circle, y->bx, v, type, identity_text(w, v), words_text(w, i),
              y->waits ? 2 : 1, type, smem);
         open_unrolled(w, "u", y->ur);
@@ -204,7 +206,9 @@ void put_circle(struct emitter *w) {
     int64_t words = 0;
     for (uint32_t i = 0; i < scans(w)->reduce.n; i++)
         words += layout_circle_words(w->k, y, scans(w)->reduce.at[i]);
-    line(w, "const unsigned tiles = (unsigned)((nr + %d) / %d), all = (unsigned)((nx + %d) / %d) * tiles;",
+    line(w,
+         "const unsigned tiles = (unsigned)((nr + %d) / %d), all = (unsigned)((nx + %d) / %d) * "
+         "tiles;",
          y->br - 1, y->br, y->bx - 1, y->bx);
     line(w, "unsigned long long *const words = (unsigned long long *)(tickets + 2);");
     put_before(w, false);

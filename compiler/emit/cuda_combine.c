@@ -25,8 +25,7 @@ void open_accumulators(struct emitter *w) {
 /* A tile's values; beyond the row they count as none. */
 static void declare_scanned(struct emitter *w, value_id v) {
     const struct layout *y = w->y;
-    if (!y->circle)
-        line(w, "%s a%u[%d][%d][%d];", accumulator_type(w, v), v, y->ex, y->ur, y->vec);
+    if (!y->circle) line(w, "%s a%u[%d][%d][%d];", accumulator_type(w, v), v, y->ex, y->ur, y->vec);
     if (columns_exact(w)) return;
     open_unrolled(w, "e", y->ex);
     open_unrolled(w, "u", y->ur);

@@ -45,7 +45,7 @@ static const char *place(struct emitter *w, value_id v) {
 static void put_copy(struct emitter *w, value_id v) {
     const struct value_node *x = at(w, v);
     int bytes = dtype_bytes(x->dtype) * w->y->vec, word = bytes < 16 ? bytes : 16;
-    const char *hint = l2_hint(w); /* every copy is of what is loaded once */
+    const char *hint = l2_hint(w);        /* every copy is of what is loaded once */
     if (layout_scan_is_cut(w->k, w->y)) { /* what is behind the row's end is 0 */
         line(w, "k_cp_async<%d>(%s, p%d + (%s), (unsigned)k_clamp(nr - r, (k_idx)%d) * %du);", word,
              place(w, v), argument_of(w, x->buffer), ex_text(w, x->index), w->y->vec,

@@ -10,7 +10,7 @@
 enum {
     MAX_REGISTERS_KEPT = 192, /* 32-bit registers a thread may spend on the row it keeps */
     MAX_STAGES = 8,
-    MAX_TILES_KEPT = 32,    /* of a row in shared memory */
+    MAX_TILES_KEPT = 32, /* of a row in shared memory */
     MAX_VALUES_SCANNED = 256,
     MAX_BLOCKS = 32,        /* of a multiprocessor that go over many rows */
     MAX_ELEMENTS = 512,     /* of a tile, per thread */
@@ -367,8 +367,8 @@ int64_t layout_units(const struct kernel *k, const struct layout *y) {
     return k->limits->units * (cluster >= 8 ? 88 : cluster >= 4 ? 94 : 100) / 100;
 }
 
-/* Blocks that go through a scan's tiles in rounds: all of them have to be on the device together, as
- * each waits for the totals of the others. */
+/* Blocks that go through a scan's tiles in rounds: all of them have to be on the device together,
+ * as each waits for the totals of the others. */
 static const char *check_circle(const struct kernel *k, int blocks, struct layout *y,
                                 struct arena *a) {
     enum { LEAST_REGISTERS = 32, MOST_LOOKS = 16 };
@@ -382,9 +382,8 @@ static const char *check_circle(const struct kernel *k, int blocks, struct layou
         (int64_t)blocks * (y->smem + SMEM_RESERVED) > d->smem_unit)
         return arena_printf(a, "blocks=%d of %d threads are more than a multiprocessor holds",
                             blocks, y->threads);
-    int64_t most = (int64_t)blocks * d->units,
-            all = tile_count(kernel_size(k, AXIS_X), y->bx) *
-                  tile_count(kernel_size(k, AXIS_R), y->br);
+    int64_t most = (int64_t)blocks * d->units, all = tile_count(kernel_size(k, AXIS_X), y->bx) *
+                                                     tile_count(kernel_size(k, AXIS_R), y->br);
     y->circle = (int)(all < most ? all : most);
     if (y->circle < 1) y->circle = 1;
     return y->circle > MOST_LOOKS * y->t1

@@ -85,7 +85,8 @@ static void propose_looking(struct space *s, struct config c) {
     struct layout y;
     propose(s, c);
     if (kernel_layout(s->k, &c, &y, s->arena)) return;
-    int64_t tiles = tile_count(size_of(s->k, AXIS_X), y.bx) * tile_count(size_of(s->k, AXIS_R), y.br);
+    int64_t tiles =
+        tile_count(size_of(s->k, AXIS_X), y.bx) * tile_count(size_of(s->k, AXIS_R), y.br);
     for (int blocks = 1; blocks <= MOST_BLOCKS; blocks++) {
         c.knob[KNOB_blocks] = blocks, c.knob[KNOB_stages] = 0;
         propose(s, c);

@@ -173,9 +173,10 @@ static void test_emulated_scans(void **state) {
 static void test_emulated_rounds(void **state) {
     (void)state;
     static const char ROWS[] = "graph(%x: f32[3, 2252]) {\n %y = cumsum(%x, 1)\n return %y\n}\n",
-                      OTHERS[] = "graph(%x: f32[2, 1300], %z: f32[2, 1300], %w: f32[2, 1]) {\n %a = "
-                                 "mul(%x, %z)\n %b = add(%a, %w)\n %c = cumsum(%b, 1)\n %e = "
-                                 "cumsum(%z, 1)\n %f = mul(%c, %z)\n return %f, %e\n}\n",
+                      OTHERS[] =
+                          "graph(%x: f32[2, 1300], %z: f32[2, 1300], %w: f32[2, 1]) {\n %a = "
+                          "mul(%x, %z)\n %b = add(%a, %w)\n %c = cumsum(%b, 1)\n %e = "
+                          "cumsum(%z, 1)\n %f = mul(%c, %z)\n return %f, %e\n}\n",
                       ODD[] = "graph(%x: f32[1301]) {\n %y = cumsum(%x, 0)\n %z = mul(%x, %y)\n "
                               "return %z\n}\n",
                       WIDE[] = "graph(%x: i64[5000]) {\n %y = cumsum(%x, 0)\n return %y\n}\n";
@@ -243,9 +244,8 @@ static void test_cpu_sums(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_emulated_sums),
-                                       cmocka_unit_test(test_emulated_scans),
-                                       cmocka_unit_test(test_emulated_rounds),
-                                       cmocka_unit_test(test_cpu_sums)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_emulated_sums), cmocka_unit_test(test_emulated_scans),
+        cmocka_unit_test(test_emulated_rounds), cmocka_unit_test(test_cpu_sums)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
