@@ -168,7 +168,7 @@ static void test_emulated_scans(void **state) {
     for (size_t i = 0; i < sizeof scans / sizeof *scans; i++) emulate_scan(&scans[i], &limits);
 }
 
-/* Blocks that go through a row's tiles in rounds: as many as there are tiles; fewer, with one row at
+/* Blocks that go through tiles in rounds: as many as there are tiles; fewer, with one row at
  * a time, so that rows end between two tiles of a block, or two; more than a warp looks at. */
 static void test_emulated_rounds(void **state) {
     (void)state;
