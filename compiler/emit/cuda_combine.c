@@ -25,7 +25,7 @@ void open_accumulators(struct emitter *w) {
 /* A tile's values; beyond the row they count as none. */
 static void declare_scanned(struct emitter *w, value_id v) {
     const struct layout *y = w->y;
-    line(w, "%s a%u[%d][%d][%d];", accumulator_type(w, v), v, y->ex, y->ur, y->vec);
+    if (!y->circle) line(w, "%s a%u[%d][%d][%d];", accumulator_type(w, v), v, y->ex, y->ur, y->vec);
     if (columns_exact(w)) return;
     open_unrolled(w, "e", y->ex);
     open_unrolled(w, "u", y->ur);
@@ -36,7 +36,7 @@ static void declare_scanned(struct emitter *w, value_id v) {
 
 /* From tile to tile; of a tile a block each, the totals are added up otherwise. */
 static bool carries_error(struct emitter *w, value_id v) {
-    return layout_carries_error(w->k, v) && !w->y->look_back;
+    return layout_carries_error(w->k, v) && (!w->y->look_back || w->y->circle);
 }
 
 /* What the rows have before the first tile: c7[e], or c7[e][v] where vectors lie along x. */
@@ -118,23 +118,37 @@ static void put_scan(struct emitter *w, value_id v, int *smem) {
         return;
     }
     open_unrolled(w, "e", y->ex);
-    int slots = layout_row_slots(w->k, y) * y->ur;
     line(w, "%s t[%d];", t, y->ur);
+    put_tile_scan(w, v, "t", arena_printf(w->arena, "c%u[e]", v), smem);
+    if (y->look_back) put_look_back(w, v, smem);
+    put_scanned(w, v, "t",
+                y->look_back ? arena_printf(w->arena, "%s::of(c%u[e], t[u])", op, v) : NULL);
+    close_brace(w);
+}
+
+void put_tile_scan(struct emitter *w, value_id v, const char *t, const char *carry, int *smem) {
+    const struct layout *y = w->y;
+    const char *op = reduction_operator(at(w, v)->reduction), *type = accumulator_type(w, v);
+    int slots = layout_row_slots(w->k, y) * y->ur;
     open_unrolled(w, "u", y->ur);
     line(w, "#pragma unroll");
     line(w, "for (int v = 1; v < %d; v++) a%u[e][u][v] = %s::of(a%u[e][u][v - 1], a%u[e][u][v]);",
          y->vec, v, op, v, v);
-    line(w, "t[u] = a%u[e][u][%d];", v, y->vec - 1);
+    line(w, "%s[u] = a%u[e][u][%d];", t, v, y->vec - 1);
     close_brace(w);
-    line(w, "k_scan_row<%s, %d, %d>(t, c%u[e], (%s)%s, (%s *)(k_smem + %d) + e * %d);", op, y->t1,
-         y->ur, v, t, identity_text(w, v), t, *smem, slots);
+    line(w, "k_scan_row<%s, %d, %d>(%s, %s, (%s)%s, (%s *)(k_smem + %d) + e * %d);", op, y->t1,
+         y->ur, t, carry, type, identity_text(w, v), type, *smem, slots);
     *smem = (*smem + slots * y->ex * reduction_bytes(w->k, v) + 15) / 16 * 16;
-    if (y->look_back) put_look_back(w, v, smem);
+}
+
+void put_scanned(struct emitter *w, value_id v, const char *t, const char *all) {
+    const struct layout *y = w->y;
+    const char *op = reduction_operator(at(w, v)->reduction);
     open_unrolled(w, "u", y->ur);
-    if (y->look_back) line(w, "t[u] = %s::of(c%u[e], t[u]);", op, v);
+    if (all) line(w, "%s[u] = %s;", t, all);
     open_unrolled(w, "v", y->vec);
-    line(w, "a%u[e][u][v] = %s::of(t[u], a%u[e][u][v]);", v, op, v);
-    for (int i = 0; i < 3; i++) close_brace(w);
+    line(w, "a%u[e][u][v] = %s::of(%s[u], a%u[e][u][v]);", v, op, t, v);
+    for (int i = 0; i < 2; i++) close_brace(w);
 }
 
 void declare_accumulators(struct emitter *w, const struct phase *f) {

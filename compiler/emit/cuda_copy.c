@@ -45,7 +45,13 @@ static const char *place(struct emitter *w, value_id v) {
 static void put_copy(struct emitter *w, value_id v) {
     const struct value_node *x = at(w, v);
     int bytes = dtype_bytes(x->dtype) * w->y->vec, word = bytes < 16 ? bytes : 16;
-    const char *hint = l2_hint(w); /* every copy is of what is loaded once */
+    const char *hint = l2_hint(w);        /* every copy is of what is loaded once */
+    if (layout_scan_is_cut(w->k, w->y)) { /* what is behind the row's end is 0 */
+        line(w, "k_cp_async<%d>(%s, p%d + (%s), (unsigned)k_clamp(nr - r, (k_idx)%d) * %du);", word,
+             place(w, v), argument_of(w, x->buffer), ex_text(w, x->index), w->y->vec,
+             dtype_bytes(x->dtype));
+        return;
+    }
     for (int i = 0; i < bytes; i += word)
         line(w, "k_cp_async<%d%s%s>(%s + %d, (const unsigned char *)(p%d + (%s)) + %d);", word,
              *hint ? ", " : "", hint, place(w, v), i, argument_of(w, x->buffer),
@@ -53,8 +59,8 @@ static void put_copy(struct emitter *w, value_id v) {
 }
 
 static void put_taken(struct emitter *w, value_id v) {
-    line(w, "q%u[e][u] = k_load_shared<%s, %d>(%s);", v, memory_type(w, at(w, v)->dtype), w->y->vec,
-         place(w, v));
+    line(w, "q%u%s[u] = k_load_shared<%s, %d>(%s);", v, at(w, v)->mask & MASK_X ? "[e]" : "",
+         memory_type(w, at(w, v)->dtype), w->y->vec, place(w, v));
 }
 
 static void each_load(struct emitter *w, const struct phase *f,

@@ -67,10 +67,12 @@ static bool loads_by_row(const struct emitter *w, const struct value_node *x) {
     return x->mask & MASK_X || (w->y->peel && !w->y->one_head);
 }
 
-/* The registers that load v fills; those of heads and tails are others. */
+/* The registers that load v fills; those of heads and tails are others, and those of a tile that
+ * is loaded while the one before it is at hand. */
+static const char *prefix(const struct emitter *w) { return w->ends ? "end" : w->next ? "n" : "q"; }
+
 static const char *pack_name(struct emitter *w, value_id v) {
-    return arena_printf(w->arena, "%s%u%s", w->ends ? "end" : "q", v,
-                        loads_by_row(w, at(w, v)) ? "[e]" : "");
+    return arena_printf(w->arena, "%s%u%s", prefix(w), v, loads_by_row(w, at(w, v)) ? "[e]" : "");
 }
 
 static const char *pack_type(struct emitter *w, const struct value_node *x) {
@@ -94,7 +96,7 @@ void declare_packs(struct emitter *w, const struct phase *f) {
         if (loads_by_row(w, x)) buf_printf(&dims, "[%d]", w->y->ex);
         buf_printf(&dims, "[%d]", w->y->ur);
         if (load_shape(w, x) == ELEMENT_BY_ELEMENT) buf_printf(&dims, "[%d]", w->y->vec);
-        line(w, "%s %s%u%s;", pack_type(w, x), w->ends ? "end" : "q", f->loads.at[i], dims.p);
+        line(w, "%s %s%u%s;", pack_type(w, x), prefix(w), f->loads.at[i], dims.p);
     }
 }
 

@@ -71,7 +71,7 @@ void put_look_back_position(struct emitter *w) {
 void put_look_back_parameters(struct emitter *w, struct ws_launch *l) {
     const struct phase *f = &w->p->phases.at[0];
     int64_t offset = 0;
-    for (uint32_t i = 0; i < f->reduce.n; i++) {
+    for (uint32_t i = 0; i < f->reduce.n && !w->y->circle; i++) {
         buf_printf(&w->b, ", %s *part%u", accumulator_type(w, f->reduce.at[i]), f->reduce.at[i]);
         offset = add_partial(w, l, f->reduce.at[i], offset);
     }

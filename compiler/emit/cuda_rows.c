@@ -501,6 +501,10 @@ static void put_block_position(struct emitter *w) {
         line(w, "const k_idx steps = (nr + %d) / %d;", y->br - 1, y->br);
         line(w, "const k_idx chunk = (steps + %d) / %d * %d;", y->split - 1, y->split, y->br);
         line(w, "const k_idx r_begin = part * chunk, r_end = k_clamp(r_begin + chunk, nr);");
+    } else if (y->circle) {
+        line(w, "const k_idx r_end = nr;");
+        line(w, "(void)tx; (void)tr; (void)nx; (void)r_end; (void)k_smem;");
+        return;
     } else if (y->look_back) {
         put_look_back_position(w);
     } else if (w->k->kind == KERNEL_SCAN) {
@@ -556,7 +560,12 @@ void emit_cuda_rows(struct emitter *w) {
     l->grid[0] = w->p->grid;
     l->smem = w->y->smem;
     l->cluster = layout_cluster(w->y);
+    l->meets = w->y->circle > 1;
     put_block_position(w);
+    if (w->y->circle) {
+        put_circle(w);
+        return;
+    }
     if (w->k->of_vector) {
         put_prefetches(w);
         put_first_loads(w, is_given_first);

@@ -56,6 +56,10 @@ void declare_accumulators(struct emitter *w, const struct phase *f);
 void declare_carries(struct emitter *w,
                      const struct phase *f); /* of scans, before the first tile */
 void put_combines(struct emitter *w, const struct phase *f, int *smem); /* over the row's threads */
+/* Of row e along its columns: t[u] is what stands before the thread's vector of step u in the tile,
+ * and then, all, in the row; what the tile has is added to the carry. */
+void put_tile_scan(struct emitter *w, value_id v, const char *t, const char *carry, int *smem);
+void put_scanned(struct emitter *w, value_id v, const char *t, const char *all);
 void settle_carried(struct emitter *w,
                     int *smem); /* what a scan's kernel reduces, and values of it */
 
@@ -178,6 +182,10 @@ void put_look_back(struct emitter *w, value_id v, int *smem);
 void put_look_back_columns(struct emitter *w, value_id v, int smem);
 void arrive_look_back(struct emitter *w);
 void end_look_back(struct emitter *w);
+
+/* cuda_circle.c: scans by blocks that go through all tiles in rounds: all of the kernel's text but
+ * its head. */
+void put_circle(struct emitter *w);
 
 /* cuda_hits.c: all of the kernel's text but its head. open_hit: in the loop over steps u, what is
  * at hand of the listed sources: its r, its tile px of those held, and what its rows are.

@@ -44,6 +44,7 @@ struct emitter {
     const value_id *carried; /* CUDA: the value that is there for each source; NULL */
     bool by_source;          /* CUDA: each thread is at a source, and x is where that lands */
     bool ends;               /* CUDA: the text at hand is of the heads and tails of rows */
+    bool next;               /* CUDA: the text at hand loads the tile behind the one at hand */
     bool whole;              /* CUDA, chained: and here of tiles whose columns are all there */
     struct folds folds;      /* CUDA: of the phase at hand */
     const char *part;        /* CUDA: the text at hand is this function, of a sequence's part, whose

@@ -358,7 +358,13 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
     if (y->in_words)
         p->tickets = (size_t)(tile_count(counters, COUNTERS_OF_LINE) * COUNTERS_OF_LINE) * 4 +
                      (size_t)(counters * y->bx * y->split) * (size_t)kernel_part_words(k) * 8;
-    if (y->look_back) {
+    if (y->circle) {
+        int64_t words = 0;
+        for (uint32_t i = 0; i < p->phases.at[0].reduce.n; i++)
+            words += layout_circle_words(k, y, p->phases.at[0].reduce.at[i]);
+        p->grid = y->circle;
+        p->tickets = 2 * 4 + (size_t)words * 8;
+    } else if (y->look_back) {
         p->grid *= tile_count(kernel_size(k, AXIS_R), y->br);
         p->tickets = 2 * 4 + (size_t)(p->phases.at[0].reduce.n * layout_totals(k, y)) *
                                  (size_t)layout_flag_bytes(y);
@@ -369,7 +375,7 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
     for (uint32_t v = 0; v < k->values.n; v++)
         if (goes_across(&k->values.at[v]) ||
             (k->values.at[v].kind == INST_REDUCE && y->split > 1 && !y->in_words) ||
-            (k->values.at[v].kind == INST_SCAN && y->look_back))
+            (k->values.at[v].kind == INST_SCAN && y->look_back && !y->circle))
             p->workspace += partial_bytes(k, y, v);
     return p;
 }

@@ -36,7 +36,8 @@ struct block {
     size_t lists;     /* chained products that skip: where in these the lists lie, */
     size_t images;    /* and of those that turn factors their images */
     size_t tickets;   /* last_block: bytes of a counter for each tile of rows, and of its words;
-                         look_back: of two, and a flag for each tile and group of each scan */
+                         look_back: of two, and a flag for each tile and group of each scan;
+                         circle: and words of some rounds' totals */
 };
 
 /* block.c: needs a legal config. */

@@ -40,10 +40,13 @@
          "1: sums of exp(x - max) are made along with the maximum, of (x - mean)^2 along with "    \
          "the mean")                                                                               \
     KNOB(blocks, "blocks per multiprocessor, each for many rows, or tiles of chained products; "   \
-                 "they may sum up columns")                                                        \
+                 "they may sum up columns; with look_back=1, a scan's, each of which has a tile "  \
+                 "in every round")                                                                 \
     KNOB(fit, "blocks that the registers of a multiprocessor must suffice for; 0: for one")        \
     KNOB(stages, "with blocks: rows under way at a time, all but one of them copied ahead into "   \
-                 "shared memory; recurrences on a GPU: steps whose loads registers hold")          \
+                 "shared memory; a scan's in rounds: 2: a scanned tile waits a round for the "     \
+                 "others' totals, more: and tiles to come are copied ahead; recurrences on a "     \
+                 "GPU: steps whose loads registers hold")                                          \
     KNOB(turn, "1: pointwise operands that lie across are transposed in shared memory; matmul by " \
                "threads: 1, 2, 3: the left factor, the right one, or both, whose memory runs "     \
                "along the depth, are transposed by a launch before")                               \

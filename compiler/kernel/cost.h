@@ -1,6 +1,6 @@
 /* cost.h: the estimate that orders configs, in microseconds. Private to cost.c, which has what both
- * kinds of devices share, and cost_cpu.c, cost_gpu.c, and of that cost_scatter.c, cost_products.c
- * and cost_chained.c. */
+ * kinds of devices share, and cost_cpu.c, cost_gpu.c, and of that cost_scatter.c, cost_products.c,
+ * cost_chained.c and cost_circle.c. */
 #ifndef WS_KERNEL_COST_H
 #define WS_KERNEL_COST_H
 
@@ -22,6 +22,10 @@ double cost_scattered(const struct kernel *k, const struct layout *y);
 double cost_by_threads(const struct kernel *k, const struct layout *y);
 double cost_on_units(const struct kernel *k, const struct layout *y);
 double cost_chained(const struct kernel *k, const struct layout *y);
+/* Of a GPU's scans by blocks that go through all tiles in rounds. */
+double cost_circle(const struct kernel *k, const struct layout *y);
+/* Instructions for each element, about: what phases compute again is shared in part. */
+double cost_element_work(const struct kernel *k, const struct layout *y);
 /* us more that so many bytes take if what is read leaves L2 first. */
 double cost_leaving_us(const struct kernel *k, double read, double bytes_us, double slower);
 

@@ -285,8 +285,7 @@ static double held_back(const struct kernel *k, const struct layout *y) {
     return is_long_straight(k, y) && y->threads > k->limits->warp ? 1.02 : 1;
 }
 
-/* Instructions for each element, about: what phases compute again is shared in part. */
-static double element_work(const struct kernel *k, const struct layout *y) {
+double cost_element_work(const struct kernel *k, const struct layout *y) {
     enum { DIVIDED = 10 };
     int64_t rows = 0;
     bool one_row = ex_is_const(k->ex, k->bound[AXIS_X], &rows) && rows == 1;
@@ -355,7 +354,7 @@ static double issued_us(const struct kernel *k, const struct layout *y, int64_t 
 
 /* Instructions alone, by the warps there are. */
 static double busy_us(const struct kernel *k, const struct layout *y, int64_t resident) {
-    return instructions_us(k, y, element_work(k, y), resident, 0.1);
+    return instructions_us(k, y, cost_element_work(k, y), resident, 0.1);
 }
 
 /* A multiprocessor's blocks load while others of them reduce what they have loaded; one that is
@@ -934,7 +933,7 @@ static double tiles_cost(const struct kernel *k, const struct layout *y) {
  * barriers of its reductions; all warps of a multiprocessor share its schedulers. */
 static double turns_us(const struct kernel *k, const struct layout *y, int64_t turns,
                        int64_t a_unit) {
-    double ghz = device_clock_ghz(k->limits), work = element_work(k, y);
+    double ghz = device_clock_ghz(k->limits), work = cost_element_work(k, y);
     double thread = (double)y->ur * y->vec * y->ex * work; /* instructions of a warp for a row */
     double barrier = layout_cluster(y) > 1      ? 1200
                      : layout_joins_warps(k, y) ? 300 + y->t1 * 0.8
@@ -1006,5 +1005,6 @@ double cost_on_gpu(const struct kernel *k, const struct layout *y) {
     if (k->kind == KERNEL_MATMUL) return cost_by_threads(k, y);
     if (k->kind == KERNEL_SORT) return cost_sort(k, y);
     if (y->hits) return cost_scattered(k, y);
+    if (y->circle) return cost_circle(k, y);
     return (y->blocks ? blocks_cost : tiles_cost)(k, y);
 }

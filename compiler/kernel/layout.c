@@ -10,7 +10,8 @@
 enum {
     MAX_REGISTERS_KEPT = 192, /* 32-bit registers a thread may spend on the row it keeps */
     MAX_STAGES = 8,
-    MAX_TILES_KEPT = 32,    /* of a row in shared memory */
+    MAX_TILES_KEPT = 32, /* of a row in shared memory */
+    MAX_VALUES_SCANNED = 256,
     MAX_BLOCKS = 32,        /* of a multiprocessor that go over many rows */
     MAX_ELEMENTS = 512,     /* of a tile, per thread */
     MAX_ACCUMULATORS = 128, /* of a matrix product, per thread */
@@ -175,7 +176,8 @@ static const char *check_split(const struct kernel *k, const struct layout *y, s
 
 bool layout_copies(const struct kernel *k, const struct layout *y, value_id load) {
     const struct value_node *v = &k->values.at[load];
-    return (y->stages > 1 || y->kept) && v->kind == INST_LOAD && v->mask == (MASK_X | MASK_R) &&
+    uint8_t mask = v->mask | (y->circle ? MASK_X : 0); /* also of what is the same for all rows */
+    return (y->stages > 1 || y->kept) && v->kind == INST_LOAD && mask == (MASK_X | MASK_R) &&
            !v->n_args && layout_load_is_vector(k, y, v) && dtype_bytes(v->dtype) * y->vec >= 4;
 }
 
@@ -208,9 +210,53 @@ static const char *check_kept(const struct kernel *k, struct layout *y, struct a
     return NULL;
 }
 
+bool layout_load_waits(const struct kernel *k, value_id load) {
+    bool behind[MAX_VALUES_SCANNED] = {false}, from[MAX_VALUES_SCANNED] = {false};
+    if (k->values.n > MAX_VALUES_SCANNED) return true;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        behind[v] = x->kind == INST_SCAN, from[v] = v == load;
+        for (int i = 0; i < x->n_args && x->kind != INST_SCAN; i++)
+            behind[v] |= behind[x->args[i]], from[v] |= from[x->args[i]];
+        for (int i = 0; i < x->n_args && behind[v] && x->kind != INST_SCAN; i++)
+            if (from[x->args[i]]) return true;
+    }
+    return false;
+}
+
+int64_t layout_waiting_bytes(const struct kernel *k, const struct layout *y, value_id v) {
+    enum { WORD = 4 };
+    const struct value_node *x = &k->values.at[v];
+    int each = 0, one = dtype_bytes(x->dtype); /* of a thread's vector */
+    if (x->kind == INST_SCAN) each = reduction_bytes(k, v) * y->vec;
+    if (x->kind == INST_LOAD && x->mask & MASK_R && layout_load_waits(k, v))
+        each = (layout_load_is_vector(k, y, x) || one > WORD ? one : WORD) * y->vec;
+    if (each && each < WORD) each = WORD;
+    return ((int64_t)y->threads * y->ex * y->ur * each + 15) / 16 * 16;
+}
+
+static const char *check_waiting(const struct kernel *k, int stages, struct layout *y,
+                                 struct arena *a) {
+    int64_t blocks = (y->circle + k->limits->units - 1) / k->limits->units;
+    y->waits = true;
+    y->held_from = (y->smem + 15) / 16 * 16;
+    int64_t bytes = y->held_from;
+    for (value_id v = 0; v < k->values.n; v++) bytes += layout_waiting_bytes(k, y, v);
+    y->ring = (int)bytes;
+    if (stages > 2) y->stages = stages;
+    if (stages > 2 && !layout_stage_bytes(k, y))
+        return arena_printf(a, "stages=%d, but no load can be copied by vectors", stages);
+    if (stages > 2) bytes += layout_stage_bytes(k, y) * (stages - 1);
+    if (bytes > k->limits->smem_block || blocks * (bytes + SMEM_RESERVED) > k->limits->smem_unit)
+        return arena_printf(a, "needs %lld bytes of shared memory", (long long)bytes);
+    y->smem = (int)bytes;
+    return NULL;
+}
+
 static const char *check_stages(const struct kernel *k, int stages, struct layout *y,
                                 struct arena *a) {
     if (stages < 2) return NULL;
+    if (y->circle && stages <= MAX_STAGES) return check_waiting(k, stages, y, a);
     if (!y->blocks || k->limits->kind == DEVICE_CPU)
         return arena_printf(a, "stages=%d needs blocks that go over many rows, on a GPU", stages);
     if (stages > MAX_STAGES)
@@ -329,12 +375,41 @@ int64_t layout_units(const struct kernel *k, const struct layout *y) {
     return k->limits->units * (cluster >= 8 ? 88 : cluster >= 4 ? 94 : 100) / 100;
 }
 
+/* Blocks that go through a scan's tiles in rounds: all of them have to be on the device together,
+ * as each waits for the totals of the others. */
+static const char *check_circle(const struct kernel *k, int blocks, struct layout *y,
+                                struct arena *a) {
+    enum { LEAST_REGISTERS = 32, MOST_LOOKS = 16 };
+    const struct device_limits *d = k->limits;
+    if (!y->look_back || k->rows_inner || d->kind == DEVICE_CPU)
+        return arena_printf(a, "blocks=%d of a scan need look_back=1, along rows on a GPU", blocks);
+    for (uint32_t i = 0; i < k->stores.n; i++)
+        if (!(k->stores.at[i].mask & MASK_R)) return "blocks=1, but a row has a result of its own";
+    if (blocks > d->max_blocks_unit || (int64_t)blocks * y->threads > d->max_threads_unit ||
+        (int64_t)blocks * y->threads * LEAST_REGISTERS > d->regs_unit ||
+        (int64_t)blocks * (y->smem + SMEM_RESERVED) > d->smem_unit)
+        return arena_printf(a, "blocks=%d of %d threads are more than a multiprocessor holds",
+                            blocks, y->threads);
+    int64_t most = (int64_t)blocks * d->units, all = tile_count(kernel_size(k, AXIS_X), y->bx) *
+                                                     tile_count(kernel_size(k, AXIS_R), y->br);
+    y->circle = (int)(all < most ? all : most);
+    if (y->circle < 1) y->circle = 1;
+    return y->circle > MOST_LOOKS * y->t1
+               ? arena_printf(a, "%d totals to look at, by %d threads of a row", y->circle, y->t1)
+               : NULL;
+}
+
+int64_t layout_circle_words(const struct kernel *k, const struct layout *y, value_id scan) {
+    return (int64_t)ROUNDS_KEPT * y->bx * reduction_words(k, scan) * y->circle;
+}
+
 /* Persistent blocks: each thread has the same columns in all rows. Who sums them up has such
  * blocks; others may, for the sake of copying rows ahead. */
 static const char *check_blocks(const struct kernel *k, const struct config *c, struct layout *y,
                                 struct arena *a) {
     int blocks = c->knob[KNOB_blocks];
     if (!k->columns && !blocks) return NULL;
+    if (k->kind == KERNEL_SCAN && blocks > 0) return check_circle(k, blocks, y, a);
     if (!k->columns && (k->kind != KERNEL_REDUCE || k->rows_inner || y->peel || y->online ||
                         k->limits->kind == DEVICE_CPU))
         return arena_printf(a,
@@ -428,7 +503,7 @@ static const char *check_fit(const struct kernel *k, int fit, struct layout *y, 
     enum { LEAST_REGISTERS = 32 };
     const struct device_limits *d = k->limits;
     if (!fit) return NULL;
-    if (d->kind == DEVICE_CPU || y->blocks)
+    if (d->kind == DEVICE_CPU || y->blocks || y->circle)
         return arena_printf(a, "fit=%d has a meaning for blocks on a GPU that are not persistent",
                             fit);
     if (fit > d->max_blocks_unit || (int64_t)fit * y->threads > d->max_threads_unit ||

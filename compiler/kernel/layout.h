@@ -90,6 +90,10 @@ struct layout {
     int blocks; /* blocks, or clusters or rows of blocks apart, of a persistent grid, each over many
                    rows; sums of columns have a part of each (CPU: of each task); 0: none */
     bool look_back; /* scan: each tile of a row is a block's */
+    int circle;     /* look_back: so many blocks, which are on the device together, go through all
+                       tiles in rounds, a tile each; 0: a block has one tile */
+    bool waits;     /* circle: a tile that has been scanned waits a round in shared memory, */
+    int held_from;  /* from this byte on */
     int hits;       /* sources that a thread tests at a time, to list those that land in its block's
                        tiles (CPU: in any); 0: all are gone along. See hits.c */
     bool sorted;    /* hits: sources are sorted by where they land, before; see cuda_sort.c */
@@ -317,6 +321,14 @@ int layout_listed(const struct layout *y);
  * groups of them has a total. */
 enum { LOOK_BACK_GROUP = 32 };
 int64_t layout_totals(const struct kernel *k, const struct layout *y);
+/* circle: rounds whose totals are kept. A block that leaves its own of round n has looked at those
+ * of round n - 3 of all others, if tiles wait, who then had looked at all of round n - 6. */
+enum { ROUNDS_KEPT = 8 };
+int64_t layout_circle_words(const struct kernel *k, const struct layout *y, value_id scan);
+/* Is load v wanted again behind a scan? Then it waits for that, too. Bytes of shared memory that
+ * a scan's or load's part of a tile waits in. */
+bool layout_load_waits(const struct kernel *k, value_id v);
+int64_t layout_waiting_bytes(const struct kernel *k, const struct layout *y, value_id v);
 /* Of the flags of one of these: one, or for each row a word with a total. */
 int64_t layout_flag_bytes(const struct layout *y);
 

@@ -360,7 +360,10 @@ void block_print(struct buf *b, const struct block *p) {
     if (y->cluster > 1)
         buf_printf(b, y->apart ? ", %d for each row" : ", clusters of %d", y->cluster);
     if (y->blocks) buf_puts(b, ", each over many rows");
-    if (y->look_back) buf_puts(b, ", a tile of a row each");
+    if (y->circle)
+        buf_puts(b, ", a tile of a row each in a round");
+    else if (y->look_back)
+        buf_puts(b, ", a tile of a row each");
     if (y->held) buf_printf(b, ", %d tiles each", y->held);
     if (y->stages > 1) buf_printf(b, ", %d copied ahead", y->stages - 1);
     buf_putc(b, '\n');

@@ -126,12 +126,15 @@ static int add_again(const struct space *s, uint32_t from, struct config *list, 
     return added;
 }
 
-/* What blocks that look back take is known of long rows: of short ones two are tried, too. */
+/* What blocks that look back take is known of long rows: of short ones two are tried, too; and,
+ * where rounds of blocks come first, two of a tile each. */
 static int add_looking(const struct space *s, uint32_t from, struct config *list, int n) {
     int added = 0;
     for (uint32_t i = from; i < s->all.n && added < MAX_LOOKING; i++) {
         const struct config *c = &s->all.at[i].c;
-        if (c->knob[KNOB_look_back] && s->k->kind == KERNEL_SCAN && !listed(list, n + added, c))
+        bool rounds = c->knob[KNOB_blocks] > 0;
+        if (c->knob[KNOB_look_back] && !rounds && s->k->kind == KERNEL_SCAN &&
+            !listed(list, n + added, c))
             list[n + added++] = *c;
     }
     return added;

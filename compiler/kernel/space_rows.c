@@ -78,6 +78,27 @@ static int most_warps(const struct kernel *k) {
     return k->limits->max_threads_block / k->limits->warp;
 }
 
+/* Blocks that have a tile of a scanned row each; or that stay, and have one in each round, which
+ * waits for the others' totals if there is a second one. */
+static void propose_looking(struct space *s, struct config c) {
+    enum { MOST_BLOCKS = 4, MOST_STAGES = 3 };
+    struct layout y;
+    propose(s, c);
+    if (kernel_layout(s->k, &c, &y, s->arena)) return;
+    int64_t tiles =
+        tile_count(size_of(s->k, AXIS_X), y.bx) * tile_count(size_of(s->k, AXIS_R), y.br);
+    for (int blocks = 1; blocks <= MOST_BLOCKS; blocks++) {
+        c.knob[KNOB_blocks] = blocks, c.knob[KNOB_stages] = 0;
+        propose(s, c);
+        bool waits = tiles > (int64_t)blocks * s->k->limits->units;
+        for (int stages = 2; stages <= MOST_STAGES && waits; stages++) {
+            c.knob[KNOB_stages] = stages;
+            propose(s, c);
+        }
+        if (!waits) return;
+    }
+}
+
 /* Reductions along contiguous columns: t1 threads a row, x rows a block. Threads idle only where
  * there are neither columns nor rows enough for one warp. */
 void propose_columns(struct space *s) {
@@ -113,8 +134,8 @@ void propose_columns(struct space *s) {
                 for (int u = 1; u <= 8 && (u == 1 || step * u / 2 < nr); u *= 2) {
                     propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec)));
                     if (k->kind == KERNEL_SCAN && nx / x < 4 * (int64_t)k->limits->units)
-                        propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec),
-                                          K(look_back, 1)));
+                        propose_looking(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps),
+                                                  K(vec, vec), K(look_back, 1)));
                     for (int c = 1; c <= k->limits->max_cluster && shared && u <= 2; c *= 2)
                         for (int online = 0; online <= 1; online++)
                             propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec),

@@ -613,6 +613,11 @@ static const struct {
      "x=32 r=1 warps=1 look_back=1"},
     {"graph(%x: f32[9000, 3]) {\n %s = cumsum(%x, 0)\n return %s\n}\n",
      "x=32 r=1 warps=1 look_back=1"},
+    /* in one round; and where tiles wait, of blocks that have no second one */
+    {"graph(%x: f32[3, 9000]) {\n %s = cumsum(%x, 1)\n return %s\n}\n",
+     "x=1 r=512 warps=2 vec=4 blocks=1 look_back=1"},
+    {"graph(%x: bf16[9001]) {\n %s = cumsum(%x, 0)\n %y = mul(%s, %x)\n return %y\n}\n",
+     "x=1 r=512 warps=2 vec=8 blocks=1 stages=3 look_back=1"},
     {"graph(%x: f32[9000, 3]) {\n %s = cumsum(%x, 0)\n return %s\n}\n", "x=32 r=4 warps=1"},
     {"graph(%x: f64[9000, 3]) {\n %s = cumsum(%x, 0)\n return %s\n}\n", "x=4 r=32 warps=2"},
     {"graph(%x: f32[3, 9000]) {\n %s = cumsum(%x, 1)\n return %s\n}\n", "x=1 r=128 warps=2 vec=2"},

@@ -132,6 +132,22 @@ static void test_emulated_sums(void **state) {
     }
 }
 
+static void emulate_scan(const struct sums *scan, const struct device_limits *limits) {
+    struct arena *a = arena_new();
+    struct diag d = diag_new(a);
+    struct drive *b = must_begin(a, scan, limits, &d);
+    struct emulation *s = emulation_new(a);
+    int every = 0;
+    if (!emulation_add_all(s, b, some, &every, &d) || !emulation_compile(s, &d))
+        fail_msg("%s", d.text);
+    assert_true(s->variants.n > 0);
+    for (uint32_t v = 0; v < s->variants.n; v++)
+        if (!emulation_case(s, v, true, &d)) fail_msg("%s: %s", scan->config, d.text);
+    emulation_free(s);
+    drive_end(b);
+    arena_free(a);
+}
+
 /* Tiles of a row that are blocks, in whichever order they begin; warps have totals of steps in one
  * lane or in several. */
 static void test_emulated_scans(void **state) {
@@ -149,21 +165,48 @@ static void test_emulated_scans(void **state) {
     };
     struct device_limits limits;
     WS_ASSERT(device_limits_for_arch("sm_90a", &limits));
-    for (size_t i = 0; i < sizeof scans / sizeof *scans; i++) {
-        struct arena *a = arena_new();
-        struct diag d = diag_new(a);
-        struct drive *b = must_begin(a, &scans[i], &limits, &d);
-        struct emulation *s = emulation_new(a);
-        int every = 0;
-        if (!emulation_add_all(s, b, some, &every, &d) || !emulation_compile(s, &d))
-            fail_msg("%s", d.text);
-        assert_true(s->variants.n > 0);
-        for (uint32_t v = 0; v < s->variants.n; v++)
-            if (!emulation_case(s, v, true, &d)) fail_msg("%s: %s", scans[i].config, d.text);
-        emulation_free(s);
-        drive_end(b);
-        arena_free(a);
-    }
+    for (size_t i = 0; i < sizeof scans / sizeof *scans; i++) emulate_scan(&scans[i], &limits);
+}
+
+/* Blocks that go through tiles in rounds: as many as there are tiles; fewer, with one row at
+ * a time, so that rows end between two tiles of a block, or two; more than a warp looks at. */
+static void test_emulated_rounds(void **state) {
+    (void)state;
+    static const char ROWS[] = "graph(%x: f32[3, 2252]) {\n %y = cumsum(%x, 1)\n return %y\n}\n",
+                      OTHERS[] =
+                          "graph(%x: f32[2, 1300], %z: f32[2, 1300], %w: f32[2, 1]) {\n %a = "
+                          "mul(%x, %z)\n %b = add(%a, %w)\n %c = cumsum(%b, 1)\n %e = "
+                          "cumsum(%z, 1)\n %f = mul(%c, %z)\n return %f, %e\n}\n",
+                      ODD[] = "graph(%x: f32[1301]) {\n %y = cumsum(%x, 0)\n %z = mul(%x, %y)\n "
+                              "return %z\n}\n",
+                      WIDE[] = "graph(%x: i64[5000]) {\n %y = cumsum(%x, 0)\n return %y\n}\n";
+    static const struct sums scans[] = {
+        {ROWS, "x=1 r=1024 warps=8 vec=4 look_back=1 blocks=2", positive, 16, 0},
+        {ROWS, "x=1 r=256 warps=2 vec=2 look_back=1 blocks=1", positive, 16, 0},
+        {ROWS, "x=2 r=128 warps=2 vec=1 look_back=1 blocks=1", positive, 16, 0},
+        {ROWS, "x=1 r=32 warps=1 vec=1 look_back=1 blocks=8", positive, 16, 0},
+        {ROWS, "x=1 r=64 warps=1 vec=1 look_back=1 blocks=1", positive, 16, 0},
+        {OTHERS, "x=1 r=64 warps=1 vec=2 look_back=1 blocks=1", positive, 16, 0},
+        {OTHERS, "x=2 r=64 warps=2 vec=2 look_back=1 blocks=1", positive, 16, 0},
+        {WIDE, "x=1 r=128 warps=2 vec=2 look_back=1 blocks=2", positive, 16, 0},
+        {ROWS, "x=1 r=1024 warps=8 vec=4 stages=2 look_back=1 blocks=2", positive, 16, 0},
+        {ROWS, "x=2 r=128 warps=2 vec=1 stages=2 look_back=1 blocks=1", positive, 16, 0},
+        {ROWS, "x=1 r=64 warps=1 vec=1 stages=2 look_back=1 blocks=1", positive, 16, 0},
+        {OTHERS, "x=1 r=64 warps=1 vec=2 stages=2 look_back=1 blocks=1", positive, 16, 0},
+        {WIDE, "x=1 r=128 warps=2 vec=2 stages=2 look_back=1 blocks=2", positive, 16, 0},
+        {ROWS, "x=1 r=256 warps=2 vec=4 stages=3 look_back=1 blocks=1", positive, 16, 0},
+        {ROWS, "x=2 r=128 warps=2 vec=1 stages=3 look_back=1 blocks=1", positive, 16, 0},
+        {ROWS, "x=1 r=64 warps=1 vec=1 stages=4 look_back=1 blocks=1", positive, 16, 0},
+        {OTHERS, "x=1 r=64 warps=1 vec=2 stages=3 look_back=1 blocks=1", positive, 16, 0},
+        {WIDE, "x=1 r=128 warps=2 vec=2 stages=3 look_back=1 blocks=2", positive, 16, 0},
+        {ODD, "x=1 r=64 warps=1 vec=2 stages=3 look_back=1 blocks=1", positive, 16, 0},
+        {ODD, "x=1 r=128 warps=1 vec=4 stages=4 look_back=1 blocks=1", positive, 16, 0},
+        {ODD, "x=1 r=128 warps=1 vec=4 look_back=1 blocks=1", positive, 16, 0},
+    };
+    struct device_limits limits;
+    WS_ASSERT(device_limits_for_arch("sm_90a", &limits));
+    limits.units = 5;
+    for (size_t i = 0; i < sizeof scans / sizeof *scans; i++) emulate_scan(&scans[i], &limits);
 }
 
 static void test_cpu_sums(void **state) {
@@ -201,8 +244,8 @@ static void test_cpu_sums(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_emulated_sums),
-                                       cmocka_unit_test(test_emulated_scans),
-                                       cmocka_unit_test(test_cpu_sums)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_emulated_sums), cmocka_unit_test(test_emulated_scans),
+        cmocka_unit_test(test_emulated_rounds), cmocka_unit_test(test_cpu_sums)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

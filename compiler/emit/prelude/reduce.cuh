@@ -897,12 +897,12 @@ K_DEVICE void k_list_tile(int *list, unsigned *ticket, int tile, int tiles, bool
 /* A word is 0 until another block leaves 32 bits in it, and above them that they are there: one access has both, so
  * nobody needs a fence (about 1 us) for them; FENCE: what else the block has written is there, too. Strong accesses:
  * ptxas takes it that a weak load sees no other thread's store, and deletes the loop around it. */
-template <bool FENCE> K_DEVICE void k_leave_word(unsigned long long *word, unsigned bits) {
+template <bool FENCE> K_DEVICE void k_leave_word(unsigned long long *word, unsigned bits, unsigned flag = 1) {
 #ifdef WS_EMULATOR
     atomicExch((unsigned *)word, bits);
-    atomicExch((unsigned *)word + 1, 1u);
+    atomicExch((unsigned *)word + 1, flag);
 #else
-    const unsigned long long there = 1ull << 32 | bits;
+    const unsigned long long there = (unsigned long long)flag << 32 | bits;
     if (FENCE)
         asm volatile("st.release.gpu.global.u64 [%0], %1;" : : "l"(word), "l"(there) : "memory");
     else
@@ -1281,6 +1281,118 @@ K_DEVICE void k_look_back_columns(T *v, T none, T *part, int rows, unsigned *fla
         for (int j = 0; j < N; j++) v[j] = OP::of(before[j], v[j]);
     }
 }
+/* ---- scans by blocks that go round ---------------------------------------------------------------- */
+
+/* All BLOCKS blocks of the launch are on the device together. In round n block b has tile n*BLOCKS + b; its total is
+ * words[n % KEPT][row][word][b], 4 bytes each beside the number of the round, so that nobody has to clear them between. */
+enum { ROUNDS_KEPT = 8 };
+template <int BLOCKS, int ROWS, int WORDS> K_DEVICE long long k_round_words(unsigned round, unsigned row, unsigned block) {
+    return (long long)((round % ROUNDS_KEPT * ROWS + row) * WORDS) * BLOCKS + block;
+}
+template <int T1, int BLOCKS, int ROWS, typename T>
+K_DEVICE void k_leave_round(unsigned long long *words, unsigned round, T total) {
+    enum { WORDS = (sizeof(T) + 3) / 4 };
+    union { unsigned w[WORDS]; T v; } u;
+    u.w[WORDS - 1] = 0;
+    u.v = total;
+    unsigned long long *at = words + k_round_words<BLOCKS, ROWS, WORDS>(round, threadIdx.x / T1, blockIdx.x);
+    if (threadIdx.x % T1 == 0)
+#pragma unroll
+        for (int i = 0; i < WORDS; i++) k_leave_word<false>(at + i * BLOCKS, u.w[i], round + 1);
+}
+K_DEVICE void k_gather(unsigned &bits, unsigned more) {
+#ifdef WS_EMULATOR
+    bits |= more;
+#else
+    asm volatile("or.b32 %0, %0, %1;" : "+r"(bits) : "r"(more));
+#endif
+}
+template <typename T> K_DEVICE void k_carry_none(T &carry, T none) { carry = none; }
+template <typename T> K_DEVICE void k_carry_none(k_carry<T> &carry, T) { carry = k_carry<T>{0, 0}; }
+/* The carry, which is what the row had before the block's tile of the last round, becomes what it has before that of this
+ * one, of whose row `before` tiles are done first: the BLOCKS tiles since are looked at all at once, and those of other
+ * rows count as none. The tests stand behind all loads, see k_are_there. smem holds WARPS values for each row if T1 > 32. */
+template <typename OP, int T1, int BLOCKS, int ROWS, typename T, typename C>
+K_DEVICE void k_look_round(C &carry, T none, unsigned long long *words, unsigned round, unsigned before, T *smem) {
+    enum { PARTS = (BLOCKS + T1 - 1) / T1, WORDS = (sizeof(T) + 3) / 4 };
+    const unsigned tr = threadIdx.x % T1, row = threadIdx.x / T1;
+    k_left<T, PARTS> left;
+    unsigned missing = 1;
+    while (missing) {
+        missing = 0;
+#pragma unroll
+        for (int u = 0; u < PARTS; u++) {
+            const unsigned place = tr + u * T1, next = blockIdx.x + place >= BLOCKS, of = round - 1 + next;
+            const unsigned block = blockIdx.x + place - (next ? BLOCKS : 0);
+            unsigned long long *at = words + k_round_words<BLOCKS, ROWS, WORDS>(of, row, block);
+            const bool is = place < BLOCKS && (round || next);
+#pragma unroll
+            for (int i = 0; i < WORDS; i++)
+                left.w[u][i] = is ? k_look_at<false>(at + i * BLOCKS) : (unsigned long long)(of + 1) << 32;
+        }
+#pragma unroll
+        for (int u = PARTS - 1; u >= 0; u--) {
+            const unsigned place = tr + u * T1, next = blockIdx.x + place >= BLOCKS;
+#pragma unroll
+            for (int i = WORDS - 1; i >= 0; i--) k_gather(missing, (unsigned)(left.w[u][i] >> 32) ^ (round + next));
+        }
+        if (missing) k_look_away();
+    }
+    T sum = none;
+#pragma unroll
+    for (int u = 0; u < PARTS; u++) {
+        const unsigned place = tr + u * T1;
+        if (place < BLOCKS && BLOCKS - place <= before) sum = OP::of(sum, k_part(left, u));
+    }
+    sum = k_reduce_row<OP, T1>(sum, smem);
+    if (before < BLOCKS) k_carry_none(carry, none);
+    k_carry_on<OP>(carry, sum);
+}
+/* A thread's vectors wait in shared memory for the next round, where nobody else looks at them. */
+constexpr int k_alignment(int bytes) { return bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : bytes % 2 == 0 ? 2 : 1; }
+template <typename T, int V> struct __align__(k_alignment(sizeof(T) * V)) k_waiting { T v[V]; };
+template <int THREADS, typename T, int U> K_DEVICE void k_hold(void *at, const T (&v)[U]) {
+#pragma unroll
+    for (int u = 0; u < U; u++) {
+        k_waiting<T, 1> w;
+        w.v[0] = v[u];
+        ((k_waiting<T, 1> *)at)[u * THREADS + threadIdx.x] = w;
+    }
+}
+template <int THREADS, typename T, int U> K_DEVICE void k_take_held(T (&v)[U], const void *at) {
+#pragma unroll
+    for (int u = 0; u < U; u++) v[u] = ((const k_waiting<T, 1> *)at)[u * THREADS + threadIdx.x].v[0];
+}
+template <int THREADS, typename T, int U, int V> K_DEVICE void k_hold(void *at, const T (&v)[U][V]) {
+#pragma unroll
+    for (int u = 0; u < U; u++) {
+        k_waiting<T, V> w;
+#pragma unroll
+        for (int i = 0; i < V; i++) w.v[i] = v[u][i];
+        ((k_waiting<T, V> *)at)[u * THREADS + threadIdx.x] = w;
+    }
+}
+template <int THREADS, typename T, int U, int V> K_DEVICE void k_take_held(T (&v)[U][V], const void *at) {
+#pragma unroll
+    for (int u = 0; u < U; u++) {
+        const k_waiting<T, V> w = ((const k_waiting<T, V> *)at)[u * THREADS + threadIdx.x];
+#pragma unroll
+        for (int i = 0; i < V; i++) v[u][i] = w.v[i];
+    }
+}
+template <int THREADS, typename T, int U, int V> K_DEVICE void k_hold(void *at, const T (&v)[1][U][V]) {
+    k_hold<THREADS>(at, v[0]);
+}
+template <int THREADS, typename T, int U, int V> K_DEVICE void k_take_held(T (&v)[1][U][V], const void *at) {
+    k_take_held<THREADS>(v[0], at);
+}
+/* What was loaded for the next tile is of the one at hand. */
+template <typename T> K_DEVICE void k_turn_over(T &to, const T &from) { to = from; }
+template <typename T, int N> K_DEVICE void k_turn_over(T (&to)[N], const T (&from)[N]) {
+#pragma unroll
+    for (int i = 0; i < N; i++) k_turn_over(to[i], from[i]);
+}
+
 /* The block has left its totals and taken those of others: how many have before it, in thread 0. A release: without one a
  * total that nobody waits for might reach memory after the last block has lowered its flag. */
 K_DEVICE unsigned k_arrive_look_back(unsigned *tickets, unsigned blocks) {
