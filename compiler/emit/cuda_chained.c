@@ -383,6 +383,14 @@ static void put_draw(struct emitter *w, bool rows) {
     line(w, "(void)z, (void)first_step;");
 }
 
+/* Of products one by one what has ended is what is used next. */
+static void hold_what_is_read(struct emitter *w, const struct tile_inst *next) {
+    if (next->op == TILE_RELATE)
+        hold_chained_sums(w, next->n);
+    else
+        hold_chained_out(w, 0);
+}
+
 static void put_code(struct emitter *w, const struct tile_program *t) {
     enum { MOST_REGIONS = 8 };
     enum tile_op open[MOST_REGIONS];
@@ -461,28 +469,37 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
         case TILE_BEGIN: put_chained_begin(w); break;
         case TILE_DOT:
             second = false;
-            if (groups) put_chained_dot(w);
+            if (groups) put_chained_dot(w, x->n);
             if (!groups) put_rounded_tiles(w);
             for (int p = 0; p < chained(w)->n_first && !groups; p++) put_first_dot(w, p);
             break;
         case TILE_WAIT_TURN: line(w, "k_mbar_wait_block(own_turn, turn), turn ^= 1;"); break;
         case TILE_PASS_TURN: put_chained_pass_turn(w); break;
-        case TILE_RELATE: put_chained_relate(w); break;
-        case TILE_TERMS: put_chained_terms(w); break;
+        case TILE_RELATE: put_chained_relate(w, x->n); break;
+        case TILE_TERMS: put_chained_terms(w, x->n); break;
         case TILE_DOT_SECOND:
             second = true;
-            if (groups) put_chained_second_dot(w, stage);
+            if (groups) put_chained_second_dot(w, stage, x->n);
             for (int p = 0; p < chained(w)->n_second && !groups; p++) put_second_dot(w, p);
             break;
         case TILE_DRAIN:
             if (open[depth - 1] == TILE_REST && !x->n) put_chained_before(w);
             line(w, "k_wgmma_wait<%d>();", x->n);
-            if (!in_turn || !second) hold_chained_sums(w);
-            if (in_turn ? second : !x->n) hold_chained_out(w);
+            if (w->p->one_by_one) {
+                hold_what_is_read(w, x + 1);
+                break;
+            }
+            if (!in_turn || !second) hold_chained_sums(w, 0);
+            if (in_turn ? second : !x->n) hold_chained_out(w, 0);
             break;
-        case TILE_ARRIVE: line(w, "if (tid == 0) k_mbar_arrive(empty + %s * 8);", stage); break;
+        case TILE_ARRIVE:
+            line(w, "if (%stid == 0) k_mbar_arrive(empty + %s * 8);",
+                 open[depth - 1] == TILE_LOOP && chained_arrives_behind(w) ? "step && " : "",
+                 chained_arrives_behind(w) ? "before" : stage);
+            break;
         case TILE_NEXT:
-            if (groups && !copies && chained_reads_before(w)) line(w, "before = s;");
+            if (groups && !copies && (chained_reads_before(w) || chained_arrives_behind(w)))
+                line(w, "before = s;");
             line(w, "if (++s == %d) s = 0%s;", stages, groups ? ", phase ^= 1" : "");
             break;
         case TILE_LEAVE: put_chained_leave(w); break;

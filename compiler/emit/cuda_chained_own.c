@@ -157,8 +157,9 @@ void put_chained_own_of_columns(struct emitter *w) {
         at += x->own[i].exponent ? 2 : 1;
     }
     bool ends = w->y->br % w->k->limits->warp != 0;
-    line(w, "%sk_shared_put(columns + i * %d, own);",
-         ends ? arena_printf(w->arena, "if (i < %d) ", w->y->br) : "", x->own_floats * 4);
+    for (int i = 0; i < at; i++)
+        line(w, "%sk_shared_put(columns + (%d + i) * 4, own[%d]);",
+             ends ? arena_printf(w->arena, "if (i < %d) ", w->y->br) : "", i * w->y->br, i);
     close_brace(w);
     line(w, "__syncwarp();");
     if (ahead) put_columns_ahead(w, "step + 1");
@@ -213,7 +214,8 @@ void leave_out_chained_own(struct emitter *w, const struct phase *f, enum axis a
 
 void open_chained_rows(struct emitter *w, const struct phase *f) {
     struct own own[MOST_OWN];
-    int n = f == w->p->phases.at ? chained_own_of(w, AXIS_M, own) : 0;
+    bool first = f == w->p->phases.at || f == &w->p->early || f == &w->p->late;
+    int n = first ? chained_own_of(w, AXIS_M, own) : 0;
     open_rows_alone(w);
     if (n) leave_out_chained_own(w, f, AXIS_M);
     for (int i = 0; i < n; i++)
