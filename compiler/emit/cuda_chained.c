@@ -383,6 +383,36 @@ static void put_draw(struct emitter *w, bool rows) {
     line(w, "(void)z, (void)first_step;");
 }
 
+/* What the units have read, one thread of a warpgroup knows; what columns have each warp reads. */
+static void put_arrival(struct emitter *w, bool but_first, const char *stage) {
+    bool each_warp = chained(w)->own_apart;
+    if (each_warp) line(w, "__syncwarp();");
+    line(w, "if (%stid%s == 0) k_mbar_arrive(empty + %s * 8);", but_first ? "step && " : "",
+         each_warp ? arena_printf(w->arena, " %% %d", w->k->limits->warp) : "", stage);
+}
+
+/* A warp beside the one that copies makes what a stage's columns have of their own, and arrives. */
+static void put_own_apart(struct emitter *w) {
+    const struct chained *x = chained(w);
+    int warp = w->k->limits->warp;
+    open_brace(w, "else if (threadIdx.x < %d)", 2 * warp);
+    line(w, "const int tid = (int)threadIdx.x;");
+    line(w, "int s = 0;");
+    line(w, "unsigned phase = 0;");
+    put_draw(w, false);
+    line(w, "#pragma unroll 1");
+    open_brace(w, "for (int step = 0; step < steps; step++)");
+    put_step_of_list(w);
+    line(w, "const k_shared columns = tiles + %d + s * %d;", x->own_at,
+         w->y->br * x->own_floats * 4);
+    line(w, "k_mbar_wait_block(empty + s * 8, phase ^ 1);");
+    put_chained_own_of_columns(w);
+    line(w, "if (tid %% %d == 0) k_mbar_arrive(full + s * 8);", warp);
+    line(w, "if (++s == %d) s = 0, phase ^= 1;", w->y->stages);
+    close_brace(w);
+    close_brace(w);
+}
+
 /* Of products one by one what has ended is what is used next. */
 static void hold_what_is_read(struct emitter *w, const struct tile_inst *next) {
     if (next->op == TILE_RELATE)
@@ -440,10 +470,13 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
         case TILE_END:
             if (open[--depth] == TILE_DRAW && chained(w)->persists && copies)
                 put_chained_next_tile(w, tiles_of_rows(w));
-            if (open[depth] == TILE_ROLE)
-                end_chained_role(w, copies);
-            else
+            if (open[depth] != TILE_ROLE) {
                 close_brace(w);
+                break;
+            }
+            end_chained_role(w, copies);
+            if (copies && chained(w)->own_apart) put_own_apart(w);
+            if (copies) close_brace(w);
             break;
         case TILE_WAIT_EMPTY: put_chained_wait_empty(w, open[depth - 1] == TILE_LOOP); break;
         case TILE_WAIT_FULL:
@@ -493,9 +526,8 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             if (in_turn ? second : !x->n) hold_chained_out(w, 0);
             break;
         case TILE_ARRIVE:
-            line(w, "if (%stid == 0) k_mbar_arrive(empty + %s * 8);",
-                 open[depth - 1] == TILE_LOOP && chained_arrives_behind(w) ? "step && " : "",
-                 chained_arrives_behind(w) ? "before" : stage);
+            put_arrival(w, open[depth - 1] == TILE_LOOP && chained_arrives_behind(w),
+                        chained_arrives_behind(w) ? "before" : stage);
             break;
         case TILE_NEXT:
             if (groups && !copies && (chained_reads_before(w) || chained_arrives_behind(w)))

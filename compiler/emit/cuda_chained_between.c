@@ -238,11 +238,15 @@ static bool reads_own(const struct emitter *w, const struct phase *f, const stru
  * other, so that a warp reads 32 bytes, in one turn of the banks. */
 static void put_own_of_pairs(struct emitter *w, const struct phase *f) {
     const struct chained *x = chained(w);
+    const char *columns = x->own_apart
+                              ? arena_printf(w->arena, "(tiles + %d + s * %d)", x->own_at,
+                                             w->y->br * x->own_floats * 4)
+                              : "columns";
     for (int i = 0, at = 0; i < x->n_own; at += x->own[i++].exponent ? 2 : 1)
         for (int j = 0; j < (x->own[i].exponent ? 2 : 1) && reads_own(w, f, &x->own[i]); j++) {
             line(w, "float own%d[%d];", at + j, PAIR);
-            line(w, "k_shared_get(own%d, columns + (%d + g * %d + quad * %d) * 4);", at + j,
-                 (at + j) * w->y->br, OCTET, PAIR);
+            line(w, "k_shared_get(own%d, %s + (%d + g * %d + quad * %d) * 4);", at + j,
+                 columns, (at + j) * w->y->br, OCTET, PAIR);
         }
 }
 

@@ -2,7 +2,7 @@
  * the barriers between who copies and who multiplies, in CUDA C++. */
 #include "emit/cuda_chained.h"
 
-enum { WARPGROUP = 128 };
+enum { WARPGROUP = 128, WARPGROUP_WARPS = 4 };
 
 /* A factor's name in the text: a, b, c; d, e of the other first product, f of the second one. */
 char chained_factor_name(const struct emitter *w, const struct factor *f) {
@@ -101,7 +101,7 @@ void put_chained_dot(struct emitter *w, int n) {
     }
     line(w, "k_wgmma_commit();");
     hold_chained_sums(w, n);
-    if (n != 1) put_chained_own_of_columns(w);
+    if (n != 1 && !x->own_apart) put_chained_own_of_columns(w);
 }
 
 /* Of the tiles of stage `s`. */
@@ -149,7 +149,7 @@ void put_chained_role(struct emitter *w, bool copies) {
         line(w, "const int tid = (int)threadIdx.x %% %d, quad = tid %% 4;", WARPGROUP);
         line(w, "const int warp_m = group * 64 + tid / %d * 16;", w->k->limits->warp);
         put_operands(w);
-        if (x->n_own)
+        if (x->n_own && !x->own_apart)
             line(w, "const k_shared columns = tiles + %d + (group * 4 + tid / %d) * %d;", x->own_at,
                  w->k->limits->warp, w->y->br * x->own_floats * 4);
         if (chained_reads_before(w) || chained_arrives_behind(w)) line(w, "int before = 0;");
@@ -175,7 +175,6 @@ void end_chained_role(struct emitter *w, bool copies) {
     close_brace(w);
     if (!copies) return;
     line(w, "__syncwarp();");
-    close_brace(w);
     close_brace(w);
 }
 
@@ -211,8 +210,8 @@ void put_chained_barriers(struct emitter *w) {
                 line(w, "k_map_prefetch(&map_%c);",
                      chained_factor_name(w, chained_factor(w, ring, i)));
     line(w,
-         "for (int i = 0; i < %d; i++) k_mbar_init(bars + i, 1), k_mbar_init(bars + %d + i, %d);",
-         stages, stages, x->warpgroups);
+         "for (int i = 0; i < %d; i++) k_mbar_init(bars + i, %d), k_mbar_init(bars + %d + i, %d);",
+         stages, x->own_apart ? 2 : 1, stages, x->warpgroups * (x->own_apart ? WARPGROUP_WARPS : 1));
     if (x->ping_pong)
         line(w, "for (int i = 0; i < %d; i++) k_mbar_init(bars + %d + i, %d);", x->warpgroups,
              2 * stages, WARPGROUP / w->k->limits->warp);

@@ -88,9 +88,9 @@ static int columns_of_lane(const struct emitter *w) {
 /* Do registers suffice for what the next step's columns load? It is there then when their values
  * are made; else products behind that have to wait for it, or take longer anyway. */
 static bool loads_ahead(const struct emitter *w) {
-    enum { MOST = 160 };
+    enum { MOST = 192 };
     const struct chained *x = chained(w);
-    return x->n_own &&
+    return x->n_own && !x->own_apart &&
            chained_tiles_between(w) * w->y->br / 2 + x->n_second * x->columns / 2 <= MOST;
 }
 
@@ -134,7 +134,7 @@ void put_chained_own_of_columns(struct emitter *w) {
     int at = 0;
     if (!x->n_own) return;
     const bool *marks = find_made_of(w, chained(w)->own, chained(w)->n_own);
-    line(w, "__syncwarp();");
+    if (!x->own_apart) line(w, "__syncwarp();");
     open_columns_of_lane(w, chained_tile_of_step(w, "step", false));
     line(w, "float own[%d];", x->own_floats);
     line(w, "k_zero(own);");

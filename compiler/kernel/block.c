@@ -314,7 +314,8 @@ static void find_early_phase(struct block *p) {
 
 int chained_early_product(const struct block *p) {
     const struct kernel *k = p->kernel;
-    if (!p->one_by_one) return 0;
+    bool branches = k->edges.n || p->layout.chained->skips || kernel_size(k, AXIS_N) % p->layout.br;
+    if (!p->one_by_one || branches) return 0;
     if (k->second_a == p->late.at_hand) return 1;
     return k->twin != NO_VALUE && k->twin_a == p->late.at_hand ? 2 : 0;
 }

@@ -53,7 +53,9 @@ void block_split_after(const struct block *p, const struct phase *f, struct phas
                        struct phase *rest);
 
 /* Of products one by one, that second product whose terms are the early phase's value: 1, or 2,
- * twins' other one; it is begun while the late phase is made. 0: none is. */
+ * twins' other one; it is begun while the late phase is made. 0: none is, nor where tiles differ in
+ * what is between: ptxas lets no terms become a product's factor in branches while another one is
+ * under way, and waits for each instruction instead. */
 int chained_early_product(const struct block *p);
 
 /* Facts that config, block and emit share. */

@@ -677,7 +677,7 @@ static const char *check_places(const struct tile_program *t, struct arena *a) {
         x->first + y->stages * x->stage > x->barriers ||
         x->barriers + (x->by_warp ? 0 : barriers + 4 * t->threads) > t->smem ||
         (x->n_own && (x->own_at < x->barriers + barriers + 4 * t->threads ||
-                      x->own_at + x->warpgroups * 16 * y->br * x->own_floats + SWIZZLE > t->smem)))
+                      x->own_at + x->own_bytes + SWIZZLE > t->smem)))
         return "T6: tiles of chained products overlap";
     for (int i = 0; i < n; i++) {
         int each = dtype_bytes(all[i]->dtype);

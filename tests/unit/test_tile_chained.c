@@ -43,6 +43,16 @@ static const char twins[] =
     "%w: bf16[2, 88, 40]) {\n %y = permute(%k, [0, 2, 1])\n %u = permute(%h, [0, 2, 1])\n"
     " %s = bmm(%q, %y)\n %t = bmm(%g, %u)\n %p = mul(%s, %t)\n %o = bmm(%p, %k)\n"
     " %d = mul(%p, 0.5)\n %e = bmm(%d, %w)\n return %o, %e\n}\n";
+/* Terms that stand on the first product alone up to a point, which is a third one's left factor, or
+ * the fourth one's; and of one second product. Tiles are whole. */
+#define APART(first, second)                                                                       \
+    "graph(%q: bf16[2, 100, 40], %k: bf16[2, 96, 40], %g: bf16[2, 100, 40], %h: bf16[2, 96, 40], " \
+    "%w: bf16[2, 96, 40]) {\n %y = permute(%k, [0, 2, 1])\n %u = permute(%h, [0, 2, 1])\n"         \
+    " %s = bmm(%q, %y)\n %t = bmm(%g, %u)\n %r = relu(%s)\n %p = mul(%r, %t)\n" first second
+static const char early_twin[] = APART(" %e = bmm(%r, %w)\n %o = bmm(%p, %k)\n", " return %e, %o\n}\n"),
+                  early_second[] = APART(" %e = bmm(%p, %w)\n %o = bmm(%r, %k)\n", " return %e, %o\n}\n"),
+                  early_alone[] = APART(" %o = bmm(%p, %k)\n", " return %o\n}\n"),
+                  early_lags[] = APART(" %o = bmm(%p, %w)\n", " return %o\n}\n");
 /* Data hide tiles of these: steps go along those that a list has. */
 #define HIDING(behind)                                                                             \
     "graph(%q: bf16[2, 100, 40], %k: bf16[2, 40, 88], %v: bf16[2, 88, 24], %i: i64[100], "         \
