@@ -421,8 +421,26 @@ static void hold_what_is_read(struct emitter *w, const struct tile_inst *next) {
         hold_chained_out(w, 0);
 }
 
+enum { SECTIONS = 3 };
+
+/* Edges leave the first steps, or the last ones; and so does what is behind the last column. */
+static bool has_section(const struct emitter *w, int section) {
+    const struct kernel *k = w->k;
+    bool has = section == 2 || (section == 3 && kernel_size(k, AXIS_N) % w->y->br);
+    for (uint32_t i = 0; i < k->edges.n; i++)
+        has |= (section == 1) == (k->edges.at[i].by[AXIS_N] > 0);
+    return has;
+}
+
+static void open_section(struct emitter *w) {
+    static const char *const ends[SECTIONS] = {"part_end", "part_from", "steps"};
+    line(w, "#pragma unroll 1");
+    open_brace(w, "for (; step < %s; step++)", ends[w->section - 1]);
+}
+
 static void put_code(struct emitter *w, const struct tile_program *t) {
     enum { MOST_REGIONS = 8 };
+    uint32_t loop = 0;
     enum tile_op open[MOST_REGIONS];
     int depth = 0, stages = w->y->stages;
     bool groups = t->copiers > 0, copies = true, in_turn = chained_is_in_turn(w->y);
@@ -458,6 +476,12 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             break;
         case TILE_LOOP:
             if (!groups) line(w, "int s = 0;");
+            if (!copies && chained_has_sections(w->p)) {
+                if (!w->section) put_chained_sections(w), loop = i;
+                while (!has_section(w, ++w->section)) continue;
+                open_section(w);
+                break;
+            }
             line(w, "#pragma unroll 1");
             open_brace(w, "for (int step = 0; step < steps; step++)");
             put_step_of_list(w);
@@ -468,6 +492,15 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             put_step_of_list(w);
             break;
         case TILE_END:
+            if (open[depth - 1] == TILE_LOOP && w->section) {
+                close_brace(w);
+                depth--;
+                if (w->section < SECTIONS && (w->section < 2 || has_section(w, SECTIONS)))
+                    i = loop - 1;
+                else
+                    w->section = 0;
+                break;
+            }
             if (open[--depth] == TILE_DRAW && chained(w)->persists && copies)
                 put_chained_next_tile(w, tiles_of_rows(w));
             if (open[depth] != TILE_ROLE) {

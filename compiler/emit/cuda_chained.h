@@ -80,6 +80,9 @@ void put_chained_relate(struct emitter *w, int n);
 void put_chained_terms(struct emitter *w, int n);
 void put_chained_rescaled(struct emitter *w);
 
+/* Declares part_end and part_from, between which steps are of whole tiles, and step. */
+void put_chained_sections(struct emitter *w);
+
 /* cuda_chained_turned.c: the launch before chained products that writes the image of a factor. */
 void emit_cuda_turned(struct emitter *w, const struct factor *f);
 

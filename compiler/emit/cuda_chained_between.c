@@ -403,8 +403,10 @@ static bool has_conditions_of_places(const struct emitter *w) {
 static void put_relate_by_places(struct emitter *w, int known, int n) {
     const struct kernel *k = w->k;
     bool ends = ends_within_tile(w) && kernel_size(k, AXIS_N) > w->y->br;
-    if (!ends && !has_conditions_of_places(w)) {
-        put_relate_of(w, known, n);
+    if (w->section || (!ends && !has_conditions_of_places(w))) {
+        w->whole = w->section == 2 && ends;
+        put_relate_of(w, w->section == 2 ? known | PLACES : known, n);
+        w->whole = false;
         return;
     }
     if (n) open_scope(w);
@@ -427,6 +429,38 @@ static void put_relate_by_places(struct emitter *w, int known, int n) {
     put_relate_of(w, known, n);
     close_brace(w);
     if (n) close_brace(w);
+}
+
+/* Of a block's steps those of whole tiles: a part without gaps, as each edge leaves the first ones
+ * or the last ones. */
+void put_chained_sections(struct emitter *w) {
+    const struct kernel *k = w->k;
+    int columns = w->y->br;
+    line(w, "k_idx whole_from = 0, whole_end = first_step + steps;");
+    if (kernel_size(k, AXIS_N) % columns) {
+        line(w, "if (nn / %d < whole_end) whole_end = nn / %d;", columns, columns);
+    }
+    for (uint32_t i = 0; i < k->edges.n; i++) {
+        const struct edge *e = &k->edges.at[i];
+        long long m = e->by[AXIS_M], across = e->by[AXIS_N] * columns, low = e->first;
+        low += (m < 0 ? m * (w->y->bx - 1) : 0) +
+               (across < 0 ? (long long)e->by[AXIS_N] * (columns - 1) : 0);
+        open_scope(w);
+        line(w, "const k_idx low = %lld + m0 * (%lld) + z * (%lld);", low, m,
+             (long long)e->by[AXIS_Z]);
+        if (across > 0)
+            line(w, "if (low < 0 && whole_from < (%lld - low) / %lld) whole_from = (%lld - low) / %lld;",
+                 across - 1, across, across - 1, across);
+        else
+            line(w, "if (low < 0) whole_end = 0;");
+        if (across < 0)
+            line(w, "else if (low / %lld + 1 < whole_end) whole_end = low / %lld + 1;", -across,
+                 -across);
+        close_brace(w);
+    }
+    line(w, "int step = 0;");
+    line(w, "const int part_end = k_clamp((int)whole_from - first_step, steps);");
+    line(w, "const int part_from = (int)whole_end - first_step;");
 }
 
 /* And of those that a list has most have all that data may hide. */

@@ -43,6 +43,7 @@ struct emitter {
     bool by_source;          /* CUDA: each thread is at a source, and x is where that lands */
     bool ends;               /* CUDA: the text at hand is of the heads and tails of rows */
     bool whole;              /* CUDA, chained: and here of tiles whose columns are all there */
+    int section;             /* CUDA, chained: of sections the loop at hand, from 1 on; 2: of whole tiles */
     struct folds folds;      /* CUDA: of the phase at hand */
     const char *part;        /* CUDA: the text at hand is this function, of a sequence's part, whose
                                 block is `turn`; NULL: a kernel, whose block is blockIdx.x */

@@ -312,10 +312,18 @@ static void find_early_phase(struct block *p) {
     }
 }
 
+bool chained_has_sections(const struct block *p) {
+    const struct kernel *k = p->kernel;
+    const struct layout *y = &p->layout;
+    if (!p->one_by_one || k->twin == NO_VALUE || y->chained->skips) return false;
+    bool differ = kernel_size(k, AXIS_N) > y->br && kernel_size(k, AXIS_N) % y->br, holds;
+    for (value_id v = 0; v < k->values.n; v++) differ |= edges_decide(k, v, &holds);
+    return differ;
+}
+
 int chained_early_product(const struct block *p) {
     const struct kernel *k = p->kernel;
-    bool branches = k->edges.n || p->layout.chained->skips || kernel_size(k, AXIS_N) % p->layout.br;
-    if (!p->one_by_one || branches) return 0;
+    if (!p->one_by_one || p->layout.chained->skips) return 0;
     if (k->second_a == p->late.at_hand) return 1;
     return k->twin != NO_VALUE && k->twin_a == p->late.at_hand ? 2 : 0;
 }

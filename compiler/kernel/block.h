@@ -53,10 +53,13 @@ void block_split_after(const struct block *p, const struct phase *f, struct phas
                        struct phase *rest);
 
 /* Of products one by one, that second product whose terms are the early phase's value: 1, or 2,
- * twins' other one; it is begun while the late phase is made. 0: none is, nor where tiles differ in
- * what is between: ptxas lets no terms become a product's factor in branches while another one is
- * under way, and waits for each instruction instead. */
+ * twins' other one; it is begun while the late phase is made. 0: none is, nor where steps go along a
+ * list of tiles, which differ in what is between: ptxas lets no terms become a product's factor in
+ * branches while another one is under way, and waits for each instruction instead. */
 int chained_early_product(const struct block *p);
+/* And so that there are no branches where positions decide: have tiles whose elements all count a
+ * loop of their own, between two of others? */
+bool chained_has_sections(const struct block *p);
 
 /* Facts that config, block and emit share. */
 /* Bytes that hold what reduction v has so far: its value, or a pair. */
