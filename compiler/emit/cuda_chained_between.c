@@ -238,15 +238,14 @@ static bool reads_own(const struct emitter *w, const struct phase *f, const stru
  * other, so that a warp reads 32 bytes, in one turn of the banks. */
 static void put_own_of_pairs(struct emitter *w, const struct phase *f) {
     const struct chained *x = chained(w);
-    const char *columns = x->own_apart
-                              ? arena_printf(w->arena, "(tiles + %d + s * %d)", x->own_at,
-                                             w->y->br * x->own_floats * 4)
-                              : "columns";
+    const char *columns = x->own_apart ? arena_printf(w->arena, "(tiles + %d + s * %d)", x->own_at,
+                                                      w->y->br * x->own_floats * 4)
+                                       : "columns";
     for (int i = 0, at = 0; i < x->n_own; at += x->own[i++].exponent ? 2 : 1)
         for (int j = 0; j < (x->own[i].exponent ? 2 : 1) && reads_own(w, f, &x->own[i]); j++) {
             line(w, "float own%d[%d];", at + j, PAIR);
-            line(w, "k_shared_get(own%d, %s + (%d + g * %d + quad * %d) * 4);", at + j,
-                 columns, (at + j) * w->y->br, OCTET, PAIR);
+            line(w, "k_shared_get(own%d, %s + (%d + g * %d + quad * %d) * 4);", at + j, columns,
+                 (at + j) * w->y->br, OCTET, PAIR);
         }
 }
 
@@ -449,7 +448,9 @@ void put_chained_sections(struct emitter *w) {
         line(w, "const k_idx low = %lld + m0 * (%lld) + z * (%lld);", low, m,
              (long long)e->by[AXIS_Z]);
         if (across > 0)
-            line(w, "if (low < 0 && whole_from < (%lld - low) / %lld) whole_from = (%lld - low) / %lld;",
+            line(w,
+                 "if (low < 0 && whole_from < (%lld - low) / %lld) whole_from = (%lld - low) / "
+                 "%lld;",
                  across - 1, across, across - 1, across);
         else
             line(w, "if (low < 0) whole_end = 0;");

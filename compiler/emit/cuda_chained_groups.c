@@ -211,7 +211,8 @@ void put_chained_barriers(struct emitter *w) {
                      chained_factor_name(w, chained_factor(w, ring, i)));
     line(w,
          "for (int i = 0; i < %d; i++) k_mbar_init(bars + i, %d), k_mbar_init(bars + %d + i, %d);",
-         stages, x->own_apart ? 2 : 1, stages, x->warpgroups * (x->own_apart ? WARPGROUP_WARPS : 1));
+         stages, x->own_apart ? 2 : 1, stages,
+         x->warpgroups * (x->own_apart ? WARPGROUP_WARPS : 1));
     if (x->ping_pong)
         line(w, "for (int i = 0; i < %d; i++) k_mbar_init(bars + %d + i, %d);", x->warpgroups,
              2 * stages, WARPGROUP / w->k->limits->warp);

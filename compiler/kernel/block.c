@@ -271,7 +271,8 @@ static bool *stands_on_beside(const struct kernel *k) {
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
         stands[v] = v == k->beside;
-        for (int i = 0; i < x->n_args && x->kind != INST_REDUCE; i++) stands[v] |= stands[x->args[i]];
+        for (int i = 0; i < x->n_args && x->kind != INST_REDUCE; i++)
+            stands[v] |= stands[x->args[i]];
     }
     return stands;
 }

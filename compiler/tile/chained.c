@@ -299,7 +299,7 @@ void tile_print_chained(struct buf *b, const struct tile_program *t) {
 
 enum { MOST_REGIONS = 8 };
 
-/* Products of a group: all first ones, or one by one; and second ones, all, or but the early one. */
+/* Products of a group: all first ones, or one by one; second ones, all, or but the early one. */
 enum { FIRST = 1, SECOND, FIRST_ALONE, OTHER_FIRST, EARLY_SECOND };
 
 /* What is asked of the order of a step's instructions, where there is one step after another: each
@@ -312,14 +312,14 @@ struct checker {
     int depth, role;
     bool copied[3], ungrouped, begun, landed, waited_empty, waited_full, next, arrived, looped,
         stored;
-    bool sums, related, terms;    /* whole; of this step; and not multiplied yet */
-    bool one_by_one, whole[2], early, early_terms, early_begun; /* of this step: it is made; its
-                                                                   terms wait; they are multiplied */
-    bool left, last;              /* its part is where others find it; it has all parts */
-    bool lags, last_copied;       /* c's tile of the last step is */
-    bool waited_rows, freed;      /* a tile's rows may be copied; they have been read */
-    bool last_arrived, last_left; /* the last step's stage is arrived for, and gone past */
-    bool turn;                    /* it is this warpgroup's to begin products */
+    bool sums, related, terms; /* whole; of this step; and not multiplied yet */
+    bool one_by_one, whole[2];
+    bool early, early_terms, early_begun; /* it is made; its terms wait; they are multiplied */
+    bool left, last;                      /* its part is where others find it; it has all parts */
+    bool lags, last_copied;               /* c's tile of the last step is */
+    bool waited_rows, freed;              /* a tile's rows may be copied; they have been read */
+    bool last_arrived, last_left;         /* the last step's stage is arrived for, and gone past */
+    bool turn;                            /* it is this warpgroup's to begin products */
     int under_way[4], n_under_way;
 };
 
