@@ -410,6 +410,10 @@ static void put_own_apart(struct emitter *w) {
     line(w, "if (tid %% %d == 0) k_mbar_arrive(full + s * 8);", warp);
     line(w, "if (++s == %d) s = 0, phase ^= 1;", w->y->stages);
     close_brace(w);
+    if (chained_lags(w->y)) { /* one stage more, of the last step's tile of c */
+        line(w, "k_mbar_wait_block(empty + s * 8, phase ^ 1);");
+        line(w, "if (tid %% %d == 0) k_mbar_arrive(full + s * 8);", warp);
+    }
     close_brace(w);
 }
 

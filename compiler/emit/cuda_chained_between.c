@@ -518,8 +518,7 @@ void put_chained_terms(struct emitter *w, int n) {
     for (int p = 0; p < chained(w)->n_second; p++) {
         if (!has_terms(w) || !chained_is_second(w, n, p)) continue;
         const char *sums = chained_sums_of(n == 1 ? 0 : p); /* the early value lies in the first */
-        /* Where edges make branches of what is between, ptxas has to find one place for what products
-         * under way are followed by: else it waits for each of them. */
+        /* Conversions stay behind branches: in these ptxas has products wait for each other. */
         if (w->p->one_by_one) line(w, "k_wgmma_hold(%s);", sums);
         if (dtype_bytes(chained(w)->c[p].dtype) != 2) {
             open_chained_loop(w, "i", chained_octets(w));
