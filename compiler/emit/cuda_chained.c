@@ -391,29 +391,31 @@ static void put_arrival(struct emitter *w, bool but_first, const char *stage) {
          each_warp ? arena_printf(w->arena, " %% %d", w->k->limits->warp) : "", stage);
 }
 
-/* A warp beside the one that copies makes what a stage's columns have of their own, and arrives. */
+/* Warps beside the one that copies make what a stage's columns have of their own, and arrive: each a
+ * step in turn, as its loads take as long as a step or two. No more than there are stages: what a
+ * warp waits for is told from what was a turn of the ring before by that. */
 static void put_own_apart(struct emitter *w) {
+    enum { MOST_WARPS = 3 };
     const struct chained *x = chained(w);
-    int warp = w->k->limits->warp;
-    open_brace(w, "else if (threadIdx.x < %d)", 2 * warp);
+    int warp = w->k->limits->warp, stages = w->y->stages,
+        warps = stages < MOST_WARPS ? stages : MOST_WARPS;
+    bool lags = chained_lags(w->y); /* one stage more, of the last step's tile of c */
+    open_brace(w, "else if (threadIdx.x < %d)", (warps + 1) * warp);
     line(w, "const int tid = (int)threadIdx.x;");
-    line(w, "int s = 0;");
-    line(w, "unsigned phase = 0;");
     put_draw(w, false);
     line(w, "#pragma unroll 1");
-    open_brace(w, "for (int step = 0; step < steps; step++)");
+    open_brace(w, "for (int step = tid / %d - 1; step < steps%s; step += %d)", warp,
+               lags ? " + 1" : "", warps);
+    line(w, "const int s = step %% %d;", stages);
+    line(w, "k_mbar_wait_block(empty + s * 8, (step / %d & 1) ^ 1);", stages);
+    if (lags) open_brace(w, "if (step < steps)");
     put_step_of_list(w);
     line(w, "const k_shared columns = tiles + %d + s * %d;", x->own_at,
          w->y->br * x->own_floats * 4);
-    line(w, "k_mbar_wait_block(empty + s * 8, phase ^ 1);");
     put_chained_own_of_columns(w);
+    if (lags) close_brace(w);
     line(w, "if (tid %% %d == 0) k_mbar_arrive(full + s * 8);", warp);
-    line(w, "if (++s == %d) s = 0, phase ^= 1;", w->y->stages);
     close_brace(w);
-    if (chained_lags(w->y)) { /* one stage more, of the last step's tile of c */
-        line(w, "k_mbar_wait_block(empty + s * 8, phase ^ 1);");
-        line(w, "if (tid %% %d == 0) k_mbar_arrive(full + s * 8);", warp);
-    }
     close_brace(w);
 }
 
