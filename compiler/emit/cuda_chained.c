@@ -391,8 +391,8 @@ static void put_arrival(struct emitter *w, bool but_first, const char *stage) {
          each_warp ? arena_printf(w->arena, " %% %d", w->k->limits->warp) : "", stage);
 }
 
-/* Warps beside the one that copies make what a stage's columns have of their own, and arrive: each a
- * step in turn, as its loads take as long as a step or two. No more than there are stages: what a
+/* Warps beside the one that copies make what a stage's columns have of their own, and arrive: each
+ * a step in turn, as its loads take as long as a step or two. No more than there are stages: what a
  * warp waits for is told from what was a turn of the ring before by that. */
 static void put_own_apart(struct emitter *w) {
     enum { MOST_WARPS = 3 };

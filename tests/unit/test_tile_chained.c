@@ -572,6 +572,9 @@ static void test_own(void **state) {
             fail_msg("%d of rows, %d of columns in %d floats of\n%s", rows, moved.n_own,
                      moved.own_floats, own[i].text);
         assert_int_equal(chained_of(a, own[i].text, by_warps)->chained->n_own, 0);
+        /* of each stage, n=16 columns of two */
+        assert_int_equal(moved.own_apart, moved.n_own > 0);
+        assert_int_equal(moved.own_bytes, 2 * 16 * moved.own_floats * 4);
         /* they lie apart from the barriers, and in the block's memory */
         for (int by = -1; by <= 1 && moved.n_own; by += 2) {
             struct chained other = moved;
