@@ -383,8 +383,70 @@ static void put_draw(struct emitter *w, bool rows) {
     line(w, "(void)z, (void)first_step;");
 }
 
+/* What the units have read, one thread of a warpgroup knows; what columns have each warp reads. */
+static void put_arrival(struct emitter *w, bool but_first, const char *stage) {
+    bool each_warp = chained(w)->own_apart;
+    if (each_warp) line(w, "__syncwarp();");
+    line(w, "if (%stid%s == 0) k_mbar_arrive(empty + %s * 8);", but_first ? "step && " : "",
+         each_warp ? arena_printf(w->arena, " %% %d", w->k->limits->warp) : "", stage);
+}
+
+/* Warps beside the one that copies make what a stage's columns have of their own, and arrive: each
+ * a step in turn, as its loads take as long as a step or two. No more than there are stages: what a
+ * warp waits for is told from what was a turn of the ring before by that. */
+static void put_own_apart(struct emitter *w) {
+    enum { MOST_WARPS = 3 };
+    const struct chained *x = chained(w);
+    int warp = w->k->limits->warp, stages = w->y->stages,
+        warps = stages < MOST_WARPS ? stages : MOST_WARPS;
+    bool lags = chained_lags(w->y); /* one stage more, of the last step's tile of c */
+    open_brace(w, "else if (threadIdx.x < %d)", (warps + 1) * warp);
+    line(w, "const int tid = (int)threadIdx.x;");
+    put_draw(w, false);
+    line(w, "#pragma unroll 1");
+    open_brace(w, "for (int step = tid / %d - 1; step < steps%s; step += %d)", warp,
+               lags ? " + 1" : "", warps);
+    line(w, "const int s = step %% %d;", stages);
+    line(w, "k_mbar_wait_block(empty + s * 8, (step / %d & 1) ^ 1);", stages);
+    if (lags) open_brace(w, "if (step < steps)");
+    put_step_of_list(w);
+    line(w, "const k_shared columns = tiles + %d + s * %d;", x->own_at,
+         w->y->br * x->own_floats * 4);
+    put_chained_own_of_columns(w);
+    if (lags) close_brace(w);
+    line(w, "if (tid %% %d == 0) k_mbar_arrive(full + s * 8);", warp);
+    close_brace(w);
+    close_brace(w);
+}
+
+/* Of products one by one what has ended is what is used next. */
+static void hold_what_is_read(struct emitter *w, const struct tile_inst *next) {
+    if (next->op == TILE_RELATE)
+        hold_chained_sums(w, next->n);
+    else
+        hold_chained_out(w, 0);
+}
+
+enum { SECTIONS = 3 };
+
+/* Edges leave the first steps, or the last ones; and so does what is behind the last column. */
+static bool has_section(const struct emitter *w, int section) {
+    const struct kernel *k = w->k;
+    bool has = section == 2 || (section == 3 && kernel_size(k, AXIS_N) % w->y->br);
+    for (uint32_t i = 0; i < k->edges.n; i++)
+        has |= (section == 1) == (k->edges.at[i].by[AXIS_N] > 0);
+    return has;
+}
+
+static void open_section(struct emitter *w) {
+    static const char *const ends[SECTIONS] = {"part_end", "part_from", "steps"};
+    line(w, "#pragma unroll 1");
+    open_brace(w, "for (; step < %s; step++)", ends[w->section - 1]);
+}
+
 static void put_code(struct emitter *w, const struct tile_program *t) {
     enum { MOST_REGIONS = 8 };
+    uint32_t loop = 0;
     enum tile_op open[MOST_REGIONS];
     int depth = 0, stages = w->y->stages;
     bool groups = t->copiers > 0, copies = true, in_turn = chained_is_in_turn(w->y);
@@ -420,6 +482,12 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             break;
         case TILE_LOOP:
             if (!groups) line(w, "int s = 0;");
+            if (!copies && chained_has_sections(w->p)) {
+                if (!w->section) put_chained_sections(w), loop = i;
+                while (!has_section(w, ++w->section)) continue;
+                open_section(w);
+                break;
+            }
             line(w, "#pragma unroll 1");
             open_brace(w, "for (int step = 0; step < steps; step++)");
             put_step_of_list(w);
@@ -430,12 +498,24 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             put_step_of_list(w);
             break;
         case TILE_END:
+            if (open[depth - 1] == TILE_LOOP && w->section) {
+                close_brace(w);
+                depth--;
+                if (w->section < SECTIONS && (w->section < 2 || has_section(w, SECTIONS)))
+                    i = loop - 1;
+                else
+                    w->section = 0;
+                break;
+            }
             if (open[--depth] == TILE_DRAW && chained(w)->persists && copies)
                 put_chained_next_tile(w, tiles_of_rows(w));
-            if (open[depth] == TILE_ROLE)
-                end_chained_role(w, copies);
-            else
+            if (open[depth] != TILE_ROLE) {
                 close_brace(w);
+                break;
+            }
+            end_chained_role(w, copies);
+            if (copies && chained(w)->own_apart) put_own_apart(w);
+            if (copies) close_brace(w);
             break;
         case TILE_WAIT_EMPTY: put_chained_wait_empty(w, open[depth - 1] == TILE_LOOP); break;
         case TILE_WAIT_FULL:
@@ -461,28 +541,36 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
         case TILE_BEGIN: put_chained_begin(w); break;
         case TILE_DOT:
             second = false;
-            if (groups) put_chained_dot(w);
+            if (groups) put_chained_dot(w, x->n);
             if (!groups) put_rounded_tiles(w);
             for (int p = 0; p < chained(w)->n_first && !groups; p++) put_first_dot(w, p);
             break;
         case TILE_WAIT_TURN: line(w, "k_mbar_wait_block(own_turn, turn), turn ^= 1;"); break;
         case TILE_PASS_TURN: put_chained_pass_turn(w); break;
-        case TILE_RELATE: put_chained_relate(w); break;
-        case TILE_TERMS: put_chained_terms(w); break;
+        case TILE_RELATE: put_chained_relate(w, x->n); break;
+        case TILE_TERMS: put_chained_terms(w, x->n); break;
         case TILE_DOT_SECOND:
             second = true;
-            if (groups) put_chained_second_dot(w, stage);
+            if (groups) put_chained_second_dot(w, stage, x->n);
             for (int p = 0; p < chained(w)->n_second && !groups; p++) put_second_dot(w, p);
             break;
         case TILE_DRAIN:
             if (open[depth - 1] == TILE_REST && !x->n) put_chained_before(w);
             line(w, "k_wgmma_wait<%d>();", x->n);
-            if (!in_turn || !second) hold_chained_sums(w);
-            if (in_turn ? second : !x->n) hold_chained_out(w);
+            if (w->p->one_by_one) {
+                hold_what_is_read(w, x + 1);
+                break;
+            }
+            if (!in_turn || !second) hold_chained_sums(w, 0);
+            if (in_turn ? second : !x->n) hold_chained_out(w, 0);
             break;
-        case TILE_ARRIVE: line(w, "if (tid == 0) k_mbar_arrive(empty + %s * 8);", stage); break;
+        case TILE_ARRIVE:
+            put_arrival(w, open[depth - 1] == TILE_LOOP && chained_arrives_behind(w),
+                        chained_arrives_behind(w) ? "before" : stage);
+            break;
         case TILE_NEXT:
-            if (groups && !copies && chained_reads_before(w)) line(w, "before = s;");
+            if (groups && !copies && (chained_reads_before(w) || chained_arrives_behind(w)))
+                line(w, "before = s;");
             line(w, "if (++s == %d) s = 0%s;", stages, groups ? ", phase ^= 1" : "");
             break;
         case TILE_LEAVE: put_chained_leave(w); break;

@@ -46,10 +46,17 @@ void put_chained_take_tile(struct emitter *w);
 void put_chained_free_rows(struct emitter *w);
 void put_chained_before(struct emitter *w);
 bool chained_reads_before(const struct emitter *w);
-void hold_chained_sums(struct emitter *w);
-void hold_chained_out(struct emitter *w);
-void put_chained_dot(struct emitter *w);
-void put_chained_second_dot(struct emitter *w, const char *s);
+/* Of products one by one (struct block): does a step arrive for the stage of the one before? And
+ * has it registers for sums and terms of its own, as those of the one before are used up? */
+bool chained_arrives_behind(const struct emitter *w);
+bool chained_has_step_registers(const struct emitter *w);
+/* n is an instruction's: 0, all; of first products the n-th; of second ones 1, the early one, or 2,
+ * those but that. */
+bool chained_is_second(const struct emitter *w, int n, int product);
+void hold_chained_sums(struct emitter *w, int n);
+void hold_chained_out(struct emitter *w, int n);
+void put_chained_dot(struct emitter *w, int n);
+void put_chained_second_dot(struct emitter *w, const char *s, int n);
 
 /* cuda_chained_own.c: what rows and columns have of their own; rows f, h of a warp, with theirs. */
 void open_chained_rows(struct emitter *w, const struct phase *f);
@@ -69,9 +76,12 @@ const char *chained_reduce_lanes(struct emitter *w, value_id v, const char *of);
 void put_chained_nowhere(struct emitter *w, const struct phase *f);
 void put_chained_sums(struct emitter *w);
 void put_chained_begin(struct emitter *w);
-void put_chained_relate(struct emitter *w);
-void put_chained_terms(struct emitter *w);
+void put_chained_relate(struct emitter *w, int n);
+void put_chained_terms(struct emitter *w, int n);
 void put_chained_rescaled(struct emitter *w);
+
+/* Declares part_end and part_from, between which steps are of whole tiles, and step. */
+void put_chained_sections(struct emitter *w);
 
 /* cuda_chained_turned.c: the launch before chained products that writes the image of a factor. */
 void emit_cuda_turned(struct emitter *w, const struct factor *f);

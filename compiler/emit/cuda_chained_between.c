@@ -134,9 +134,10 @@ static void put_element(struct emitter *w, const struct phase *f, bool pairs) {
     line(w, "float &at = sums[(f * %d + g) * 4 + h * 2 + e];", chained_octets(w));
     line(w, "const float v%u = at;", f->at_hand);
     w->where[f->at_hand] = LOCAL;
-    if (chained_tiles_between(w) > 1)
+    bool early = f == &w->p->early; /* the other sums are not there yet */
+    if (chained_tiles_between(w) > 1 && !early)
         line(w, "float &more_at = more[(f * %d + g) * 4 + h * 2 + e];", chained_octets(w));
-    if (w->k->beside != NO_VALUE) {
+    if (w->k->beside != NO_VALUE && !early) {
         line(w, "const float v%u = more_at;", w->k->beside);
         w->where[w->k->beside] = LOCAL;
     }
@@ -177,6 +178,18 @@ static void put_kept(struct emitter *w, const char *at, value_id kept, bool term
     line(w, "%s = column < nn ? (float)%s : %s;", at, ref(w, kept), terms ? "0.0f" : "(-k_inf())");
 }
 
+/* Terms take the place of sums; of products one by one the value of the early phase does, and then
+ * terms that are not that value. */
+static void put_all_kept(struct emitter *w, const struct phase *f) {
+    if (f == &w->p->early) {
+        put_kept(w, "at", w->p->late.at_hand, true);
+        return;
+    }
+    int early = f == &w->p->late ? chained_early_product(w->p) : 0;
+    if (early != 1) put_kept(w, "at", w->k->second_a, true);
+    if (early != 2 && w->k->twin != NO_VALUE) put_kept(w, "more_at", w->k->twin_a, true);
+}
+
 /* Phase n of what is between: `kept` of it takes the place of the sums. */
 static void put_between(struct emitter *w, const struct phase *f, value_id kept, bool terms) {
     for (uint32_t i = 0; i < f->reduce.n; i++)
@@ -191,8 +204,10 @@ static void put_between(struct emitter *w, const struct phase *f, value_id kept,
     if (ends) open_brace(w, "if (column < nn)");
     for (uint32_t i = 0; i < f->reduce.n; i++) put_tile_term(w, f->reduce.at[i]);
     if (ends) close_brace(w);
-    if (kept != NO_VALUE) put_kept(w, "at", kept, terms);
-    if (w->k->twin != NO_VALUE) put_kept(w, "more_at", w->k->twin_a, terms);
+    if (terms)
+        put_all_kept(w, f);
+    else if (kept != NO_VALUE)
+        put_kept(w, "at", kept, false);
     close_brace(w);
     close_brace(w);
 }
@@ -208,21 +223,42 @@ static bool goes_by_columns(const struct emitter *w) {
     return loads && !f->reduce.n && chained_maximum(w->k) == NO_VALUE;
 }
 
-/* Of the column at hand, as its warp has made it. */
-static void put_own_of_column(struct emitter *w) {
+/* Does a value of the phase read what columns have of their own? */
+static bool reads_own(const struct emitter *w, const struct phase *f, const struct own *own) {
+    for (uint32_t i = 0; i < f->compute.n; i++) {
+        value_id v = f->compute.at[i];
+        if (own->exponent && v == own->value) return true;
+        for (int a = 0; a < w->k->values.at[v].n_args && !own->exponent; a++)
+            if (w->k->values.at[v].args[a] == own->value) return true;
+    }
+    return false;
+}
+
+/* Of the pairs of columns of the octet at hand, as the warp has made them: they lie beside each
+ * other, so that a warp reads 32 bytes, in one turn of the banks. */
+static void put_own_of_pairs(struct emitter *w, const struct phase *f) {
     const struct chained *x = chained(w);
-    int at = 0;
-    if (!x->n_own) return;
-    line(w, "float own[%d];", x->own_floats);
-    line(w, "k_shared_get(own, columns + (g * %d + quad * %d + e) * %d);", OCTET, PAIR,
-         x->own_floats * 4);
-    for (int i = 0; i < x->n_own; i++) {
+    const char *columns = x->own_apart ? arena_printf(w->arena, "(tiles + %d + s * %d)", x->own_at,
+                                                      w->y->br * x->own_floats * 4)
+                                       : "columns";
+    for (int i = 0, at = 0; i < x->n_own; at += x->own[i++].exponent ? 2 : 1)
+        for (int j = 0; j < (x->own[i].exponent ? 2 : 1) && reads_own(w, f, &x->own[i]); j++) {
+            line(w, "float own%d[%d];", at + j, PAIR);
+            line(w, "k_shared_get(own%d, %s + (%d + g * %d + quad * %d) * 4);", at + j, columns,
+                 (at + j) * w->y->br, OCTET, PAIR);
+        }
+}
+
+/* And of the column at hand. */
+static void put_own_of_column(struct emitter *w, const struct phase *f) {
+    const struct chained *x = chained(w);
+    for (int i = 0, at = 0; i < x->n_own; at += x->own[i++].exponent ? 2 : 1) {
         value_id v = x->own[i].value;
+        if (!reads_own(w, f, &x->own[i])) continue;
         if (x->own[i].exponent)
-            line(w, "const float scale%u = own[%d], l%u = own[%d];", v, at, v, at + 1);
+            line(w, "const float scale%u = own%d[e], l%u = own%d[e];", v, at, v, at + 1);
         else
-            line(w, "const float v%u = own[%d];", v, at);
-        at += x->own[i].exponent ? 2 : 1;
+            line(w, "const float v%u = own%d[e];", v, at);
     }
 }
 
@@ -232,8 +268,9 @@ static void put_by_columns(struct emitter *w, const struct phase *f) {
     put_begin_of_pairs(w, f, true);
     open_chained_loop(w, "g", chained_octets(w));
     put_pairs(w, f, true);
+    put_own_of_pairs(w, f);
     open_columns_of_octet(w);
-    put_own_of_column(w);
+    put_own_of_column(w, f);
     for (uint32_t i = 0; i < f->compute.n; i++) {
         value_id v = f->compute.at[i];
         if (!(of_column(w, v) || of_tile(w, v)) || w->where[v] == LOCAL) continue;
@@ -244,8 +281,7 @@ static void put_by_columns(struct emitter *w, const struct phase *f) {
     }
     open_chained_rows(w, f);
     put_element(w, f, false);
-    put_kept(w, "at", w->k->second_a, true);
-    if (w->k->twin != NO_VALUE) put_kept(w, "more_at", w->k->twin_a, true);
+    put_all_kept(w, f);
     close_chained_rows(w);
     close_brace(w);
     close_brace(w);
@@ -295,9 +331,9 @@ static void know_conditions(struct emitter *w, int known, bool declared) {
 }
 
 /* What rows have so far takes in the tile's. */
-static void put_relate_of(struct emitter *w, int known) {
+static void put_relate_of(struct emitter *w, int known, int n) {
     const struct block *p = w->p;
-    const struct phase *first = &p->phases.at[0];
+    const struct phase *first = n == 0 ? &p->phases.at[0] : n == 1 ? &p->early : &p->late;
     value_id max = chained_maximum(w->k);
     bool relative = max != NO_VALUE;
     open_scope(w);
@@ -363,44 +399,82 @@ static bool has_conditions_of_places(const struct emitter *w) {
 
 /* Of a block's tiles most are on one side of an edge, and end before the last column: these ask for
  * none of their elements. */
-static void put_relate_by_places(struct emitter *w, int known) {
+static void put_relate_by_places(struct emitter *w, int known, int n) {
     const struct kernel *k = w->k;
     bool ends = ends_within_tile(w) && kernel_size(k, AXIS_N) > w->y->br;
-    if (!ends && !has_conditions_of_places(w)) {
-        put_relate_of(w, known);
+    if (w->section || (!ends && !has_conditions_of_places(w))) {
+        w->whole = w->section == 2 && ends;
+        put_relate_of(w, w->section == 2 ? known | PLACES : known, n);
+        w->whole = false;
         return;
     }
+    if (n) open_scope(w);
     line(w, "bool whole = true;");
     if (ends)
         line(w, "whole &= (%s + 1) * %d <= nn;", chained_tile_of_step(w, "step", false), w->y->br);
     for (uint32_t i = 0; i < k->edges.n; i++) {
         const struct edge *e = &k->edges.at[i];
-        long long m = e->by[AXIS_M], n = e->by[AXIS_N], low = e->first;
-        low += (m < 0 ? m * (w->y->bx - 1) : 0) + (n < 0 ? n * (w->y->br - 1) : 0);
+        long long m = e->by[AXIS_M], across = e->by[AXIS_N], low = e->first;
+        low += (m < 0 ? m * (w->y->bx - 1) : 0) + (across < 0 ? across * (w->y->br - 1) : 0);
         line(w, "whole &= %lld + m0 * (%lld) + %s * (%lld) + z * (%lld) >= 0;", low, m,
-             chained_tile_of_step(w, "step", false), n * w->y->br, (long long)e->by[AXIS_Z]);
+             chained_tile_of_step(w, "step", false), across * w->y->br, (long long)e->by[AXIS_Z]);
     }
     open_brace(w, "if (whole)");
     w->whole = ends;
-    put_relate_of(w, known | PLACES);
+    put_relate_of(w, known | PLACES, n);
     w->whole = false;
     close_brace(w);
     open_brace(w, "else");
-    put_relate_of(w, known);
+    put_relate_of(w, known, n);
     close_brace(w);
+    if (n) close_brace(w);
+}
+
+/* Of a block's steps those of whole tiles: a part without gaps, as each edge leaves the first ones
+ * or the last ones. */
+void put_chained_sections(struct emitter *w) {
+    const struct kernel *k = w->k;
+    int columns = w->y->br;
+    line(w, "k_idx whole_from = 0, whole_end = first_step + steps;");
+    if (kernel_size(k, AXIS_N) % columns) {
+        line(w, "if (nn / %d < whole_end) whole_end = nn / %d;", columns, columns);
+    }
+    for (uint32_t i = 0; i < k->edges.n; i++) {
+        const struct edge *e = &k->edges.at[i];
+        long long m = e->by[AXIS_M], across = e->by[AXIS_N] * columns, low = e->first;
+        low += (m < 0 ? m * (w->y->bx - 1) : 0) +
+               (across < 0 ? (long long)e->by[AXIS_N] * (columns - 1) : 0);
+        open_scope(w);
+        line(w, "const k_idx low = %lld + m0 * (%lld) + z * (%lld);", low, m,
+             (long long)e->by[AXIS_Z]);
+        if (across > 0)
+            line(w,
+                 "if (low < 0 && whole_from < (%lld - low) / %lld) whole_from = (%lld - low) / "
+                 "%lld;",
+                 across - 1, across, across - 1, across);
+        else
+            line(w, "if (low < 0) whole_end = 0;");
+        if (across < 0)
+            line(w, "else if (low / %lld + 1 < whole_end) whole_end = low / %lld + 1;", -across,
+                 -across);
+        close_brace(w);
+    }
+    line(w, "int step = 0;");
+    line(w, "const int part_end = k_clamp((int)whole_from - first_step, steps);");
+    line(w, "const int part_from = (int)whole_end - first_step;");
 }
 
 /* And of those that a list has most have all that data may hide. */
-void put_chained_relate(struct emitter *w) {
+void put_chained_relate(struct emitter *w, int n) {
     if (!chained(w)->skips) {
-        put_relate_by_places(w, 0);
+        put_relate_by_places(w, 0, n);
         return;
     }
     open_brace(w, "if (of_step & 1)");
-    put_relate_by_places(w, DATA);
+    put_relate_by_places(w, DATA, n);
     close_brace(w);
     open_brace(w, "else");
-    put_relate_of(w, 0);
+    put_relate_of(w, 0, n);
     close_brace(w);
 }
 
@@ -429,7 +503,7 @@ void put_chained_rescaled(struct emitter *w) {
 
 /* Sums of sixteen columns, in 16 bits, are a left factor of a depth of sixteen, and those of eight
  * columns in tf32, in another order, one of eight; by warps each product takes them itself. */
-void put_chained_terms(struct emitter *w) {
+void put_chained_terms(struct emitter *w, int n) {
     bool relative = chained_maximum(w->k) != NO_VALUE;
     if (relative) {
         line(w, "bool moves = false;");
@@ -440,18 +514,21 @@ void put_chained_terms(struct emitter *w) {
         put_chained_rescaled(w);
         close_brace(w);
     }
-    if (!chained(w)->by_warp && chained_is_in_turn(w->y)) put_terms_of(w);
+    if (!chained(w)->by_warp && chained_has_step_registers(w)) put_terms_of(w);
     for (int p = 0; p < chained(w)->n_second; p++) {
-        if (!has_terms(w)) continue;
+        if (!has_terms(w) || !chained_is_second(w, n, p)) continue;
+        const char *sums = chained_sums_of(n == 1 ? 0 : p); /* the early value lies in the first */
+        /* Conversions stay behind branches: in these ptxas has products wait for each other. */
+        if (w->p->one_by_one) line(w, "k_wgmma_hold(%s);", sums);
         if (dtype_bytes(chained(w)->c[p].dtype) != 2) {
             open_chained_loop(w, "i", chained_octets(w));
-            line(w, "k_left_pairs(%s[0][i], %s + i * 4);", chained_terms_of(p), chained_sums_of(p));
+            line(w, "k_left_pairs(%s[0][i], %s + i * 4);", chained_terms_of(p), sums);
             close_brace(w);
             continue;
         }
         open_chained_loop(w, "i", chained_sixteens(w) * chained_octets(w) * 2);
         line(w, "k_pack<%s, 2> x;", memory_type(w, chained(w)->c[p].dtype));
-        line(w, "k_put(x, %s + i * 2);", chained_sums_of(p));
+        line(w, "k_put(x, %s + i * 2);", sums);
         line(w, "%s[i / %d][i / 4 %% %d][i %% 4] = x.w[0];", chained_terms_of(p),
              chained_octets(w) * 2, chained_octets(w) / 2);
         close_brace(w);
@@ -465,7 +542,7 @@ void put_chained_begin(struct emitter *w) {
         line(w, "float %s[%d];", chained_out_of(p), rows * chained_column_octets(w) * 4);
         line(w, "k_zero(%s);", chained_out_of(p));
     }
-    if (chained(w)->by_warp || !chained_is_in_turn(w->y)) {
+    if (chained(w)->by_warp || !chained_has_step_registers(w)) {
         put_chained_sums(w);
         put_terms_of(w);
     }

@@ -2,7 +2,7 @@
  * the barriers between who copies and who multiplies, in CUDA C++. */
 #include "emit/cuda_chained.h"
 
-enum { WARPGROUP = 128 };
+enum { WARPGROUP = 128, WARPGROUP_WARPS = 4 };
 
 /* A factor's name in the text: a, b, c; d, e of the other first product, f of the second one. */
 char chained_factor_name(const struct emitter *w, const struct factor *f) {
@@ -68,24 +68,31 @@ static void put_operands(struct emitter *w) {
         }
 }
 
-void hold_chained_sums(struct emitter *w) {
-    for (int p = 0; p < chained(w)->n_first; p++) line(w, "k_wgmma_hold(%s);", chained_sums_of(p));
+void hold_chained_sums(struct emitter *w, int n) {
+    for (int p = 0; p < chained(w)->n_first; p++)
+        if (!n || n == p + 1) line(w, "k_wgmma_hold(%s);", chained_sums_of(p));
 }
 
-void hold_chained_out(struct emitter *w) {
-    for (int p = 0; p < chained(w)->n_second; p++) line(w, "k_wgmma_hold(%s);", chained_out_of(p));
+void hold_chained_out(struct emitter *w, int n) {
+    for (int p = 0; p < chained(w)->n_second; p++)
+        if (chained_is_second(w, n, p)) line(w, "k_wgmma_hold(%s);", chained_out_of(p));
+}
+
+bool chained_is_second(const struct emitter *w, int n, int product) {
+    return !n || (product + 1 == chained_early_product(w->p)) == (n == 1);
 }
 
 /* Of an instruction. */
 static int depth_of(const struct factor *f) { return 32 / dtype_bytes(f->dtype); }
 
-void put_chained_dot(struct emitter *w) {
+void put_chained_dot(struct emitter *w, int n) {
     const struct chained *x = chained(w);
     /* in turn: none of those before, for which no registers are kept */
-    if (chained_is_in_turn(w->y)) put_chained_sums(w);
-    hold_chained_sums(w);
+    if (chained_has_step_registers(w)) put_chained_sums(w);
+    hold_chained_sums(w, n);
     line(w, "k_wgmma_begin();");
     for (int p = 0; p < x->n_first; p++) {
+        if (n && n != p + 1) continue;
         open_chained_loop(w, "i", x->a[p].depth / depth_of(&x->a[p]));
         line(w, "k_wgmma_%s(%s, %s, %s, i);", p ? "beside" : "first", chained_sums_of(p),
              operand_text_of(w, &x->a[p], ""),
@@ -93,16 +100,17 @@ void put_chained_dot(struct emitter *w) {
         close_brace(w);
     }
     line(w, "k_wgmma_commit();");
-    hold_chained_sums(w);
-    put_chained_own_of_columns(w);
+    hold_chained_sums(w, n);
+    if (n != 1 && !x->own_apart) put_chained_own_of_columns(w);
 }
 
 /* Of the tiles of stage `s`. */
-void put_chained_second_dot(struct emitter *w, const char *s) {
+void put_chained_second_dot(struct emitter *w, const char *s, int n) {
     const struct chained *x = chained(w);
-    hold_chained_out(w);
+    hold_chained_out(w, n);
     line(w, "k_wgmma_begin();");
     for (int p = 0; p < x->n_second; p++) {
+        if (!chained_is_second(w, n, p)) continue;
         open_chained_loop(w, "i", x->c[p].depth / depth_of(&x->c[p]));
         line(w, "k_wgmma_%s(%s, %s[0][i], %s, 1);", p ? "twin" : "second", chained_out_of(p),
              chained_terms_of(p),
@@ -110,12 +118,20 @@ void put_chained_second_dot(struct emitter *w, const char *s) {
         close_brace(w);
     }
     line(w, "k_wgmma_commit();");
-    hold_chained_out(w);
+    hold_chained_out(w, n);
 }
 
 /* Does a step's second product read the stage of the step before? */
 bool chained_reads_before(const struct emitter *w) {
     return !chained_is_in_turn(w->y) && !chained_lags(w->y);
+}
+
+bool chained_arrives_behind(const struct emitter *w) {
+    return chained_is_in_turn(w->y) && w->p->one_by_one;
+}
+
+bool chained_has_step_registers(const struct emitter *w) {
+    return chained_is_in_turn(w->y) && !w->p->one_by_one;
 }
 
 void put_chained_role(struct emitter *w, bool copies) {
@@ -133,10 +149,10 @@ void put_chained_role(struct emitter *w, bool copies) {
         line(w, "const int tid = (int)threadIdx.x %% %d, quad = tid %% 4;", WARPGROUP);
         line(w, "const int warp_m = group * 64 + tid / %d * 16;", w->k->limits->warp);
         put_operands(w);
-        if (x->n_own)
+        if (x->n_own && !x->own_apart)
             line(w, "const k_shared columns = tiles + %d + (group * 4 + tid / %d) * %d;", x->own_at,
                  w->k->limits->warp, w->y->br * x->own_floats * 4);
-        if (chained_reads_before(w)) line(w, "int before = 0;");
+        if (chained_reads_before(w) || chained_arrives_behind(w)) line(w, "int before = 0;");
         if (x->ping_pong) {
             line(w, "const k_shared turns = full + %d;", 2 * w->y->stages * 8);
             line(w, "const k_shared own_turn = turns + group * 8;");
@@ -159,7 +175,6 @@ void end_chained_role(struct emitter *w, bool copies) {
     close_brace(w);
     if (!copies) return;
     line(w, "__syncwarp();");
-    close_brace(w);
     close_brace(w);
 }
 
@@ -195,8 +210,9 @@ void put_chained_barriers(struct emitter *w) {
                 line(w, "k_map_prefetch(&map_%c);",
                      chained_factor_name(w, chained_factor(w, ring, i)));
     line(w,
-         "for (int i = 0; i < %d; i++) k_mbar_init(bars + i, 1), k_mbar_init(bars + %d + i, %d);",
-         stages, stages, x->warpgroups);
+         "for (int i = 0; i < %d; i++) k_mbar_init(bars + i, %d), k_mbar_init(bars + %d + i, %d);",
+         stages, x->own_apart ? 2 : 1, stages,
+         x->warpgroups * (x->own_apart ? WARPGROUP_WARPS : 1));
     if (x->ping_pong)
         line(w, "for (int i = 0; i < %d; i++) k_mbar_init(bars + %d + i, %d);", x->warpgroups,
              2 * stages, WARPGROUP / w->k->limits->warp);

@@ -88,9 +88,9 @@ static int columns_of_lane(const struct emitter *w) {
 /* Do registers suffice for what the next step's columns load? It is there then when their values
  * are made; else products behind that have to wait for it, or take longer anyway. */
 static bool loads_ahead(const struct emitter *w) {
-    enum { MOST = 160 };
+    enum { MOST = 192 };
     const struct chained *x = chained(w);
-    return x->n_own &&
+    return x->n_own && !x->own_apart &&
            chained_tiles_between(w) * w->y->br / 2 + x->n_second * x->columns / 2 <= MOST;
 }
 
@@ -134,7 +134,7 @@ void put_chained_own_of_columns(struct emitter *w) {
     int at = 0;
     if (!x->n_own) return;
     const bool *marks = find_made_of(w, chained(w)->own, chained(w)->n_own);
-    line(w, "__syncwarp();");
+    if (!x->own_apart) line(w, "__syncwarp();");
     open_columns_of_lane(w, chained_tile_of_step(w, "step", false));
     line(w, "float own[%d];", x->own_floats);
     line(w, "k_zero(own);");
@@ -157,8 +157,9 @@ void put_chained_own_of_columns(struct emitter *w) {
         at += x->own[i].exponent ? 2 : 1;
     }
     bool ends = w->y->br % w->k->limits->warp != 0;
-    line(w, "%sk_shared_put(columns + i * %d, own);",
-         ends ? arena_printf(w->arena, "if (i < %d) ", w->y->br) : "", x->own_floats * 4);
+    for (int i = 0; i < at; i++)
+        line(w, "%sk_shared_put(columns + (%d + i) * 4, own[%d]);",
+             ends ? arena_printf(w->arena, "if (i < %d) ", w->y->br) : "", i * w->y->br, i);
     close_brace(w);
     line(w, "__syncwarp();");
     if (ahead) put_columns_ahead(w, "step + 1");
@@ -213,7 +214,8 @@ void leave_out_chained_own(struct emitter *w, const struct phase *f, enum axis a
 
 void open_chained_rows(struct emitter *w, const struct phase *f) {
     struct own own[MOST_OWN];
-    int n = f == w->p->phases.at ? chained_own_of(w, AXIS_M, own) : 0;
+    bool first = f == w->p->phases.at || f == &w->p->early || f == &w->p->late;
+    int n = first ? chained_own_of(w, AXIS_M, own) : 0;
     open_rows_alone(w);
     if (n) leave_out_chained_own(w, f, AXIS_M);
     for (int i = 0; i < n; i++)

@@ -46,12 +46,13 @@ struct emitter {
     bool ends;               /* CUDA: the text at hand is of the heads and tails of rows */
     bool next;               /* CUDA: the text at hand loads the tile behind the one at hand */
     bool whole;              /* CUDA, chained: and here of tiles whose columns are all there */
-    struct folds folds;      /* CUDA: of the phase at hand */
-    const char *part;        /* CUDA: the text at hand is this function, of a sequence's part, whose
+    int section; /* CUDA, chained: of sections the loop at hand, from 1 on; 2: of whole tiles */
+    struct folds folds;    /* CUDA: of the phase at hand */
+    const char *part;      /* CUDA: the text at hand is this function, of a sequence's part, whose
                                 block is `turn`; NULL: a kernel, whose block is blockIdx.x */
-    buffer_vec written;      /* part: what those before it have stored */
-    buffer_vec memory;       /* of a kernel of all steps of a loop (step_memory.c) */
-    const char *subscript;   /* of ARRAY values in the scope at hand: "[e]", "[e][v]", "[l]", "" */
+    buffer_vec written;    /* part: what those before it have stored */
+    buffer_vec memory;     /* of a kernel of all steps of a loop (step_memory.c) */
+    const char *subscript; /* of ARRAY values in the scope at hand: "[e]", "[e][v]", "[l]", "" */
 };
 
 /* text.c */

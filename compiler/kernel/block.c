@@ -266,6 +266,69 @@ static struct phase relative_phase(struct block *p, value_id max) {
     return chained_phase(p, true, NEW_ARRAY(k->arena, bool, k->values.n));
 }
 
+static bool *stands_on_beside(const struct kernel *k) {
+    bool *stands = NEW_ARRAY(k->arena, bool, k->values.n);
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        stands[v] = v == k->beside;
+        for (int i = 0; i < x->n_args && x->kind != INST_REDUCE; i++)
+            stands[v] |= stands[x->args[i]];
+    }
+    return stands;
+}
+
+static void mark_terms(const struct block *p, bool *need) {
+    mark(p, p->kernel->second_a, need);
+    if (p->kernel->twin != NO_VALUE) mark(p, p->kernel->twin_a, need);
+}
+
+/* exp(s - l) of exp(s - l) (t - d), where s and t are first products: the last value that all terms
+ * need of the first one, if it is made of that alone, and takes something to make. */
+static void find_early_phase(struct block *p) {
+    const struct kernel *k = p->kernel;
+    const struct layout *y = &p->layout;
+    if (k->beside == NO_VALUE || y->chained->by_warp || y->chained->ping_pong || y->split > 1 ||
+        chained_maximum(k) != NO_VALUE || p->phases.at[0].reduce.n)
+        return;
+    const bool *late = stands_on_beside(k);
+    for (value_id v = k->values.n; v-- > 0 && !p->one_by_one;) {
+        const struct value_node *x = &k->values.at[v];
+        if (late[v] || x->kind != INST_OP || dtype_opmath(x->dtype) != DT_F32) continue;
+        bool *parts = NEW_ARRAY(k->arena, bool, k->values.n),
+             *need = NEW_ARRAY(k->arena, bool, k->values.n);
+        mark(p, v, parts);
+        if (!parts[k->dot]) continue;
+        p->kept = v;
+        mark_terms(p, need);
+        p->kept = NO_VALUE;
+        if (need[k->dot] || !need[v]) continue;
+        p->one_by_one = true;
+        p->early.at_hand = k->dot;
+        p->late.at_hand = v;
+        for (value_id u = 0; u < k->values.n; u++) {
+            if (k->values.at[u].kind == INST_REDUCE) continue;
+            if (need[u] && u != v) vec_push(k->arena, &p->late.compute, u);
+            if (parts[u]) vec_push(k->arena, &p->early.compute, u);
+        }
+    }
+}
+
+bool chained_has_sections(const struct block *p) {
+    const struct kernel *k = p->kernel;
+    const struct layout *y = &p->layout;
+    if (!p->one_by_one || k->twin == NO_VALUE || y->chained->skips) return false;
+    bool differ = kernel_size(k, AXIS_N) > y->br && kernel_size(k, AXIS_N) % y->br, holds;
+    for (value_id v = 0; v < k->values.n; v++) differ |= edges_decide(k, v, &holds);
+    return differ;
+}
+
+int chained_early_product(const struct block *p) {
+    const struct kernel *k = p->kernel;
+    if (!p->one_by_one || p->layout.chained->skips) return 0;
+    if (k->second_a == p->late.at_hand) return 1;
+    return k->twin != NO_VALUE && k->twin_a == p->late.at_hand ? 2 : 0;
+}
+
 /* Phase 0 is what stands on no row; phase 1, if there is a maximum, what is relative to it; the
  * last phase what is stored. */
 static void build_chained(struct block *p) {
@@ -274,6 +337,7 @@ static void build_chained(struct block *p) {
     value_id max = chained_maximum(k);
     vec_push(a, &p->phases, chained_phase(p, false, NEW_ARRAY(a, bool, k->values.n)));
     if (max != NO_VALUE) vec_push(a, &p->phases, relative_phase(p, max));
+    find_early_phase(p);
     struct phase last = {.at_hand = k->second};
     bool *need = NEW_ARRAY(a, bool, k->values.n);
     for (uint32_t s = 0; s < k->stores.n; s++) {

@@ -27,7 +27,12 @@ struct block {
     VEC(struct phase) phases;
     VEC(uint32_t) row_stores; /* stores that do not vary with r, at the end */
     value_id kept; /* behind a product: takes the place of its sums after phase 0, by what `keep` */
-    struct phase keep;    /* computes; NO_VALUE: nothing does */
+    struct phase keep; /* computes; NO_VALUE: nothing does */
+    /* Chained, of two first products by warpgroups: these are begun one by one. What is made of the
+     * first one's sums alone is `early`, while the other one is under way; its last value,
+     * late.at_hand, takes the sums' place, and `late` is made of that and of the other sums. */
+    bool one_by_one;
+    struct phase early, late;
     VEC(value_id) across; /* all of the phases */
     VEC(value_id) finish; /* what the columns' stores need, in order */
     VEC(uint32_t) column_stores;
@@ -47,6 +52,15 @@ void block_print(struct buf *b, const struct block *p);
  * after. */
 void block_split_after(const struct block *p, const struct phase *f, struct phase *before,
                        struct phase *rest);
+
+/* Of products one by one, that second product whose terms are the early phase's value: 1, or 2,
+ * twins' other one; it is begun while the late phase is made. 0: none is, nor where steps go along
+ * a list of tiles, which differ in what is between: ptxas lets no terms become a product's factor
+ * in branches while another one is under way, and waits for each instruction instead. */
+int chained_early_product(const struct block *p);
+/* And so that there are no branches where positions decide: have tiles whose elements all count a
+ * loop of their own, between two of others? */
+bool chained_has_sections(const struct block *p);
 
 /* Facts that config, block and emit share. */
 /* Bytes that hold what reduction v has so far: its value, or a pair. */

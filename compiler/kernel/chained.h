@@ -47,13 +47,16 @@ struct chained {
     struct factor a[MOST_FIRST], b[MOST_FIRST], c[MOST_SECOND]; /* the first products'; the second
                                                                    ones' right factors */
     int warp_rows;
-    int columns;              /* of a second product, filled up */
-    int stage, first;         /* bytes of a stage of b and c; where the stages begin, behind a */
-    bool skips;               /* steps go along a list of tiles that count: see skipped.c */
-    struct own own[MOST_OWN]; /* what columns have of their own: a warp makes it once a step, for */
-    int n_own, own_floats;    /* all of its rows, while the first products are under way; of a */
-    int own_at;               /* column so many floats, from this byte on */
-    int64_t images;           /* bytes of those that are turned */
+    int columns;      /* of a second product, filled up */
+    int stage, first; /* bytes of a stage of b and c; where the stages begin, behind a */
+    bool skips;       /* steps go along a list of tiles that count: see skipped.c */
+    /* What columns have of their own, so many floats each, from byte own_at on: a stage's, which a
+     * warp beside the one that copies makes (own_apart); or, of blocks that persist, each warp's,
+     * which makes it once a step for all of its rows, while the first products are under way. */
+    struct own own[MOST_OWN];
+    int n_own, own_floats, own_at, own_bytes;
+    bool own_apart;
+    int64_t images; /* bytes of those that are turned */
 };
 /* skipped.c: lists of tiles that count, of a config that has them, and numbers in each. */
 int64_t skipped_lists(const struct kernel *k, const struct layout *y);

@@ -294,8 +294,10 @@ const char *chained_layout(const struct kernel *k, const struct config *c, struc
     int64_t smem = (int64_t)x->first + (int64_t)y->stages * x->stage;
     if (!by_warp) smem += BARRIERS + TILE + y->threads * 4; /* a word each: k_before */
     find_own(k, x);
-    int64_t own = (int64_t)x->warpgroups * 4 * n * x->own_floats * 4;
-    if (smem + own > k->limits->smem_block) own = x->n_own = x->own_floats = 0;
+    x->own_apart = x->n_own && !x->persists;
+    int64_t own = (int64_t)(x->own_apart ? y->stages : x->warpgroups * 4) * n * x->own_floats * 4;
+    if (smem + own > k->limits->smem_block) own = x->n_own = x->own_floats = x->own_apart = 0;
+    x->own_bytes = (int)own;
     x->own_at = x->barriers + BARRIERS + y->threads * 4;
     smem += own;
     if (smem > k->limits->smem_block)

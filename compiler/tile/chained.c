@@ -166,6 +166,90 @@ static void put_by_warpgroups(struct tile_program *t) {
     put(t, TILE_END, 0, 0);
 }
 
+/* What follows one first product, then the other: the rest of the step is made while products are
+ * under way that it does not need. */
+static void put_early(struct tile_program *t, int under_way) {
+    put(t, TILE_DRAIN, 0, under_way);
+    put(t, TILE_RELATE, 0, 1);
+}
+
+static void put_late(struct tile_program *t, int under_way) {
+    put(t, TILE_DRAIN, 0, under_way);
+    put(t, TILE_RELATE, 0, 2);
+}
+
+/* Twins one by one: of a step the first sums become terms while the other first product is under
+ * way, and the other sums while the first terms are multiplied; second products of a step end while
+ * the next step's first one is under way, so that the units are never without. A step's stage is
+ * free a step later. */
+static void put_twins_one_by_one(struct tile_program *t) {
+    bool early = chained_early_product(t->block) > 0;
+    put_copier(t);
+    put(t, TILE_ROLE, 0, t->threads - t->copiers);
+    put(t, TILE_DRAW, 0, 0);
+    put(t, TILE_BEGIN, 0, 0);
+    put(t, TILE_LOOP, 0, 0);
+    put(t, TILE_WAIT_FULL, 0, 0);
+    put(t, TILE_DOT, 0, 1);
+    put(t, TILE_DRAIN, 0, 1);
+    put(t, TILE_ARRIVE, 0, 1);
+    put(t, TILE_DOT, 0, 2);
+    put_early(t, 1);
+    if (early) {
+        put(t, TILE_TERMS, 0, 1);
+        put(t, TILE_DOT_SECOND, 0, 1);
+    }
+    put_late(t, early ? 1 : 0);
+    put(t, TILE_TERMS, 0, early ? 2 : 0);
+    put(t, TILE_DOT_SECOND, 0, early ? 2 : 0);
+    put(t, TILE_NEXT, 0, 0);
+    put(t, TILE_END, 0, 0);
+    if (t->chained->persists) put(t, TILE_FREE_ROWS, 0, 0);
+    put(t, TILE_DRAIN, 0, 0);
+    if (t->chained->persists) put(t, TILE_ARRIVE, 0, 1);
+    put_end(t);
+    put(t, TILE_END, 0, 0);
+    put(t, TILE_END, 0, 0);
+}
+
+/* The same of one second product, which is of the step before. */
+static void put_one_by_one(struct tile_program *t) {
+    bool lags = chained_lags(&t->block->layout);
+    put_copier(t);
+    put(t, TILE_ROLE, 0, t->threads - t->copiers);
+    put(t, TILE_DRAW, 0, 0);
+    put(t, TILE_BEGIN, 0, 0);
+    put(t, TILE_WAIT_FULL, 0, 0);
+    put(t, TILE_DOT, 0, 1);
+    put(t, TILE_DOT, 0, 2);
+    put_early(t, 1);
+    put_late(t, 0);
+    if (lags) put(t, TILE_ARRIVE, 0, 1);
+    put(t, TILE_TERMS, 0, 0);
+    put(t, TILE_NEXT, 0, 0);
+    put(t, TILE_REST, 0, 0);
+    put(t, TILE_WAIT_FULL, 0, 0);
+    put(t, TILE_DOT, 0, 1);
+    put(t, TILE_DOT, 0, 2);
+    put(t, TILE_DOT_SECOND, 0, 0);
+    put_early(t, 2);
+    put_late(t, 1);
+    put(t, TILE_DRAIN, 0, 0);
+    put(t, TILE_ARRIVE, 0, 1);
+    put(t, TILE_TERMS, 0, 0);
+    put(t, TILE_NEXT, 0, 0);
+    put(t, TILE_END, 0, 0);
+    if (t->chained->persists) put(t, TILE_FREE_ROWS, 0, 0);
+    if (lags) put(t, TILE_WAIT_FULL, 0, 0);
+    put(t, TILE_DOT_SECOND, 0, 0);
+    put(t, TILE_DRAIN, 0, 0);
+    if (t->chained->persists) put(t, TILE_ARRIVE, 0, 1);
+    if (t->chained->persists && lags) put(t, TILE_NEXT, 0, 0);
+    put(t, TILE_STORE, 0, 0);
+    put(t, TILE_END, 0, 0);
+    put(t, TILE_END, 0, 0);
+}
+
 struct tile_program *tile_chained(const struct block *p, struct arena *a) {
     enum { COPIERS = 128 };
     struct tile_program *t = NEW(a, struct tile_program);
@@ -177,10 +261,14 @@ struct tile_program *tile_chained(const struct block *p, struct arena *a) {
     if (t->chained->by_warp) {
         t->ahead = p->layout.stages - 1;
         put_by_warps(t);
-    } else {
-        t->copiers = COPIERS;
-        (chained_is_in_turn(&p->layout) ? put_in_turn : put_by_warpgroups)(t);
+        return t;
     }
+    bool in_turn = chained_is_in_turn(&p->layout);
+    t->copiers = COPIERS;
+    if (p->one_by_one)
+        (in_turn ? put_twins_one_by_one : put_one_by_one)(t);
+    else
+        (in_turn ? put_in_turn : put_by_warpgroups)(t);
     return t;
 }
 
@@ -211,9 +299,12 @@ void tile_print_chained(struct buf *b, const struct tile_program *t) {
 
 enum { MOST_REGIONS = 8 };
 
+/* Products of a group: all first ones, or one by one; second ones, all, or but the early one. */
+enum { FIRST = 1, SECOND, FIRST_ALONE, OTHER_FIRST, EARLY_SECOND };
+
 /* What is asked of the order of a step's instructions, where there is one step after another: each
- * wants others before it since its own last turn. under_way: the groups of products, newest last;
- * the first product is 1, the second one 2. */
+ * wants others before it since its own last turn. under_way: the groups of products, newest last.
+ * Of products one by one `sums` is that some of them are whole, and `whole` which. */
 struct checker {
     const struct tile_program *t;
     struct arena *arena;
@@ -221,12 +312,14 @@ struct checker {
     int depth, role;
     bool copied[3], ungrouped, begun, landed, waited_empty, waited_full, next, arrived, looped,
         stored;
-    bool sums, related, terms;    /* whole; of this step; and not multiplied yet */
-    bool left, last;              /* its part is where others find it; it has all parts */
-    bool lags, last_copied;       /* c's tile of the last step is */
-    bool waited_rows, freed;      /* a tile's rows may be copied; they have been read */
-    bool last_arrived, last_left; /* the last step's stage is arrived for, and gone past */
-    bool turn;                    /* it is this warpgroup's to begin products */
+    bool sums, related, terms; /* whole; of this step; and not multiplied yet */
+    bool one_by_one, whole[2];
+    bool early, early_terms, early_begun; /* it is made; its terms wait; they are multiplied */
+    bool left, last;                      /* its part is where others find it; it has all parts */
+    bool lags, last_copied;               /* c's tile of the last step is */
+    bool waited_rows, freed;              /* a tile's rows may be copied; they have been read */
+    bool last_arrived, last_left;         /* the last step's stage is arrived for, and gone past */
+    bool turn;                            /* it is this warpgroup's to begin products */
     int under_way[4], n_under_way;
 };
 
@@ -262,6 +355,10 @@ static const char *open_region(struct checker *c, uint32_t at) {
     c->open[c->depth++] = op;
     if (op == TILE_LOOP || op == TILE_REST)
         c->landed = c->next = c->arrived = c->waited_full = c->waited_empty = false;
+    if (op == TILE_LOOP && c->one_by_one && c->role == 2) { /* those of the step before */
+        if (chained_early_product(c->t->block)) c->under_way[c->n_under_way++] = EARLY_SECOND;
+        c->under_way[c->n_under_way++] = SECOND;
+    }
     if (op == TILE_LOOP || op == TILE_AHEAD) {
         c->copied[TILE_B] = false;
         c->copied[TILE_C] = !chained_copies_c(c->t->chained);
@@ -289,7 +386,8 @@ static const char *close_region(struct checker *c, uint32_t at) {
     if ((op == TILE_REST || in_turn) && !c->arrived)
         return fail(c, "T4", at, "a step is not arrived for");
     if (op == TILE_REST && !c->terms) return fail(c, "T19", at, "a step leaves no terms");
-    if (op == TILE_LOOP && multiplies && (c->terms || c->sums || !c->begun))
+    bool unbegun = c->one_by_one && chained_early_product(c->t->block) && !c->early_begun;
+    if (op == TILE_LOOP && multiplies && (c->terms || c->sums || !c->begun || unbegun))
         return fail(c, "T19", at, "a step's terms are not multiplied");
     if (op == TILE_LOOP || op == TILE_REST)
         c->looped = true, c->landed = c->waited_full = c->waited_empty = false;
@@ -299,7 +397,7 @@ static const char *close_region(struct checker *c, uint32_t at) {
     if (op == TILE_DRAW && c->t->chained->persists) {
         bool in_turn = chained_is_in_turn(&c->t->block->layout);
         if (c->role == 2 && !c->freed) return fail(c, "T19", at, "the rows are not freed");
-        if (c->role == 2 && !in_turn && !c->last_arrived)
+        if (c->role == 2 && (!in_turn || c->one_by_one) && !c->last_arrived)
             return fail(c, "T19", at, "the last step is not arrived for");
         if (c->lags && !c->last_left)
             return fail(c, "T19", at, "the last step's stage is not left");
@@ -344,7 +442,9 @@ static void begin_product(struct checker *c, int which) {
 
 static void drain(struct checker *c, int most) {
     while (c->n_under_way > most) {
-        if (c->under_way[0] == 1) c->sums = true;
+        int which = c->under_way[0];
+        if (which == FIRST_ALONE || which == OTHER_FIRST) c->whole[which - FIRST_ALONE] = true;
+        if (which != SECOND && which != EARLY_SECOND) c->sums = true;
         for (int i = 1; i < c->n_under_way; i++) c->under_way[i - 1] = c->under_way[i];
         c->n_under_way--;
     }
@@ -375,6 +475,61 @@ static const char *check_turn(struct checker *c, uint32_t at) {
     return NULL;
 }
 
+/* Instructions of products one by one. */
+static const char *check_one_by_one(struct checker *c, uint32_t at) {
+    const struct tile_inst *x = &c->t->code.at[at];
+    bool early = chained_early_product(c->t->block) > 0, of_early = x->n == 1;
+    switch (x->op) {
+    case TILE_DOT:
+        if (x->n != 1 && x->n != 2) return fail(c, "T19", at, "products are begun one by one");
+        if (!c->begun) return fail(c, "T19", at, "rows begin with nothing");
+        if (!c->waited_full) return fail(c, "T3", at, "its tiles may not be there");
+        if (c->whole[x->n - 1] || is_under_way(c, FIRST_ALONE + x->n - 1))
+            return fail(c, "T19", at, "the sums before are lost");
+        if (of_early) c->related = c->early = c->early_begun = false;
+        begin_product(c, FIRST_ALONE + x->n - 1);
+        return NULL;
+    case TILE_RELATE:
+        if (of_early ? !c->whole[0] || c->early : x->n != 2 || !c->early || !c->whole[1])
+            return fail(c, "T5", at, "the sums are not whole");
+        *(of_early ? &c->early : &c->related) = true;
+        return NULL;
+    case TILE_TERMS:
+        if (x->n != (of_early ? 1 : early ? 2 : 0) || (of_early && !early))
+            return fail(c, "T19", at, "there are no such terms");
+        if (of_early ? !c->early || c->related : !c->related)
+            return fail(c, "T19", at, "rows have not taken in the sums");
+        if (of_early ? c->early_terms : c->terms)
+            return fail(c, "T19", at, "the terms before are lost");
+        if (is_under_way(c, of_early ? EARLY_SECOND : SECOND))
+            return fail(c, "T14", at, "the left factor is being read");
+        *(of_early ? &c->early_terms : &c->terms) = true;
+        if (!of_early) c->sums = c->whole[0] = c->whole[1] = false;
+        return NULL;
+    default: /* DOT_SECOND */
+        if (x->n != (of_early ? 1 : early ? 2 : 0))
+            return fail(c, "T19", at, "there is no such product");
+        if (!(of_early ? c->early_terms : c->terms))
+            return fail(c, "T19", at, "there are no terms");
+        if (!c->waited_full && (c->lags || chained_is_in_turn(&c->t->block->layout)))
+            return fail(c, "T3", at, "its tiles may not be there");
+        *(of_early ? &c->early_terms : &c->terms) = false;
+        if (of_early) c->early_begun = true;
+        begin_product(c, of_early ? EARLY_SECOND : SECOND);
+        return NULL;
+    }
+}
+
+/* Of twins one by one: for the step before, whose products have ended. */
+static const char *check_arrival_behind(struct checker *c, uint32_t at) {
+    if (c->t->code.at[at].n != 1 || c->arrived)
+        return fail(c, "T4", at, "a step is arrived for once, and the next one does");
+    if (is_under_way(c, SECOND) || is_under_way(c, EARLY_SECOND) || c->terms || c->early_terms)
+        return fail(c, "T4", at, "the stage's products are under way");
+    c->arrived = true;
+    return NULL;
+}
+
 static const char *check_product(struct checker *c, uint32_t at) {
     const struct tile_inst *x = &c->t->code.at[at];
     bool begins = x->op == TILE_DOT || x->op == TILE_DOT_SECOND;
@@ -383,14 +538,18 @@ static const char *check_product(struct checker *c, uint32_t at) {
     bool there = c->t->copiers ? c->waited_full : c->landed;
     bool in_step = inside(c, TILE_LOOP) || inside(c, TILE_REST);
     if (in_step && c->next) return fail(c, "T7", at, "the stage is the next one already");
+    bool of_order = begins || x->op == TILE_RELATE || x->op == TILE_TERMS;
+    if (c->one_by_one && of_order) return check_one_by_one(c, at);
+    if (of_order && x->n) return fail(c, "T19", at, "products are begun together");
     switch (x->op) {
     case TILE_DOT:
         if (!c->begun) return fail(c, "T19", at, "rows begin with nothing");
         if (!there) return fail(c, "T3", at, "its tiles may not be there");
-        if (c->sums || is_under_way(c, 1)) return fail(c, "T19", at, "the sums before are lost");
+        if (c->sums || is_under_way(c, FIRST))
+            return fail(c, "T19", at, "the sums before are lost");
         c->related = false;
         c->sums = !c->t->copiers;
-        begin_product(c, 1);
+        begin_product(c, FIRST);
         return NULL;
     case TILE_RELATE:
         if (!c->sums) return fail(c, "T5", at, "the sums are not whole");
@@ -399,7 +558,7 @@ static const char *check_product(struct checker *c, uint32_t at) {
     case TILE_TERMS:
         if (!c->related || !c->sums) return fail(c, "T19", at, "rows have not taken in the sums");
         if (c->terms) return fail(c, "T19", at, "the terms before are lost");
-        if (is_under_way(c, 2)) return fail(c, "T14", at, "the left factor is being read");
+        if (is_under_way(c, SECOND)) return fail(c, "T14", at, "the left factor is being read");
         c->terms = true;
         c->sums = false;
         return NULL;
@@ -407,9 +566,10 @@ static const char *check_product(struct checker *c, uint32_t at) {
         if (!c->terms) return fail(c, "T19", at, "there are no terms");
         if (c->lags && !there) return fail(c, "T3", at, "its tiles may not be there");
         c->terms = false;
-        begin_product(c, 2);
+        begin_product(c, SECOND);
         return NULL;
     case TILE_ARRIVE:
+        if (c->one_by_one && inside(c, TILE_LOOP)) return check_arrival_behind(c, at);
         if (c->looped && !in_step && c->t->chained->persists) { /* for the last step */
             if (c->n_under_way || c->terms || c->sums || c->last_arrived || c->last_left)
                 return fail(c, "T4", at, "the stage's products are under way");
@@ -469,7 +629,9 @@ static const char *check(struct checker *c, uint32_t at) {
     case TILE_FREE_ROWS:
         if (!c->t->chained->persists || c->open[c->depth - 1] != TILE_DRAW)
             return fail(c, "T19", at, "the block has one tile");
-        if (x->op == TILE_FREE_ROWS && (!c->looped || c->freed || is_under_way(c, 1)))
+        if (x->op == TILE_FREE_ROWS &&
+            (!c->looped || c->freed || is_under_way(c, FIRST) || is_under_way(c, FIRST_ALONE) ||
+             is_under_way(c, OTHER_FIRST)))
             return fail(c, "T19", at, "the rows are read still");
         *(x->op == TILE_FREE_ROWS ? &c->freed : &c->waited_rows) = true;
         return NULL;
@@ -515,7 +677,7 @@ static const char *check_places(const struct tile_program *t, struct arena *a) {
         x->first + y->stages * x->stage > x->barriers ||
         x->barriers + (x->by_warp ? 0 : barriers + 4 * t->threads) > t->smem ||
         (x->n_own && (x->own_at < x->barriers + barriers + 4 * t->threads ||
-                      x->own_at + x->warpgroups * 16 * y->br * x->own_floats + SWIZZLE > t->smem)))
+                      x->own_at + x->own_bytes + SWIZZLE > t->smem)))
         return "T6: tiles of chained products overlap";
     for (int i = 0; i < n; i++) {
         int each = dtype_bytes(all[i]->dtype);
@@ -527,8 +689,10 @@ static const char *check_places(const struct tile_program *t, struct arena *a) {
 }
 
 const char *tile_verify_chained(const struct tile_program *t, struct arena *a) {
-    struct checker c = {
-        .t = t, .arena = a, .lags = !t->chained->by_warp && chained_lags(&t->block->layout)};
+    struct checker c = {.t = t,
+                        .arena = a,
+                        .lags = !t->chained->by_warp && chained_lags(&t->block->layout),
+                        .one_by_one = t->block->one_by_one};
     const char *bad = check_places(t, a);
     for (uint32_t i = 0; i < t->code.n && !bad; i++) bad = check(&c, i);
     if (!bad && c.depth) bad = "T1: a region has no end";

@@ -107,7 +107,8 @@ struct tile_words tile_op_words(enum tile_op op) {
     struct tile_words w = {.text = tile_op_name(op)};
     w.ring = op == TILE_COPY || op == TILE_TAKE || op == TILE_MAKE;
     w.phase = op == TILE_STORE || op == TILE_REDUCE || op == TILE_LEAVE_PARTIALS;
-    w.may_count = op == TILE_COPY || op == TILE_STORE;
+    w.may_count = op == TILE_COPY || op == TILE_STORE || op == TILE_DOT || op == TILE_DOT_SECOND ||
+                  op == TILE_RELATE || op == TILE_TERMS;
     w.counts = op == TILE_ROLE || op == TILE_TURN || op == TILE_SKIP || op == TILE_DRAIN ||
                op == TILE_ARRIVE || op == TILE_FOLD || op == TILE_CROSS || op == TILE_MEET ||
                op == TILE_AHEAD || op == TILE_LANDED || op == TILE_REDUCE ||

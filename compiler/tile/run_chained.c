@@ -16,7 +16,7 @@ struct copy {
 
 struct under_way {
     bool second;
-    int stage;
+    int stage, number; /* all; one by one, that one alone, from 1 on, or from 2 on all but 1 */
 };
 
 struct agent {
@@ -164,8 +164,16 @@ static void multiply_tile(struct machine *x, struct agent *g, const struct under
         }
 }
 
+/* Is product i, from 0 on, that of instruction n? A second product's 1 is the early one. */
+static bool is_of(const struct machine *x, bool second, int n, int i) {
+    if (!n) return true;
+    int early = second ? chained_early_product(x->t->block) : 1;
+    return (i + 1 == early) == (n == 1);
+}
+
 static void multiply(struct machine *x, struct agent *g, const struct under_way *p) {
-    for (int i = 0; i < factors_of(x, p->second ? TILE_C : TILE_B); i++) multiply_tile(x, g, p, i);
+    for (int i = 0; i < factors_of(x, p->second ? TILE_C : TILE_B); i++)
+        if (is_of(x, p->second, p->number, i)) multiply_tile(x, g, p, i);
 }
 
 static void drain(struct machine *x, struct agent *g, int most) {
@@ -176,12 +184,20 @@ static void drain(struct machine *x, struct agent *g, int most) {
     }
 }
 
-static void start_product(struct machine *x, struct agent *g, bool second, bool of_before) {
-    struct under_way p = {second, of_before ? g->before : g->stage};
+static void start_product(struct machine *x, struct agent *g, bool second, bool of_before,
+                          int number) {
+    struct under_way p = {second, of_before ? g->before : g->stage, number};
     int n = own_rows(x) * factor(x, TILE_B)->rows;
-    for (int i = 0; i < n && !second; i++) g->sums[i] = g->more[i] = NAN;
+    for (int i = 0; i < n && !second && number != 2; i++) g->sums[i] = NAN;
+    for (int i = 0; i < n && !second && number != 1; i++) g->more[i] = NAN;
     vec_push(x->arena, &g->products, p);
     if (!x->late || !x->t->copiers) drain(x, g, 0);
+}
+
+/* One by one: of the first sums alone what is positive. */
+static void relate_early(struct machine *x, struct agent *g) {
+    for (int i = 0; i < own_rows(x) * factor(x, TILE_B)->rows; i++)
+        if (!(g->sums[i] > 0)) g->sums[i] = isnan(g->sums[i]) ? NAN : 0;
 }
 
 static void relate(struct machine *x, struct agent *g) {
@@ -201,14 +217,14 @@ static void relate(struct machine *x, struct agent *g) {
     }
 }
 
-static void take_terms(struct machine *x, struct agent *g) {
+/* Of instruction n. */
+static void take_terms(struct machine *x, struct agent *g, int n) {
     int columns = factor(x, TILE_B)->rows, wide = factor(x, TILE_C)->rows;
     for (int i = 0; i < own_rows(x); i++) {
-        for (int j = 0; j < wide; j++) g->out[0][i * wide + j] *= g->by[i];
-        for (int j = 0; j < columns; j++) {
-            g->terms[0][i * columns + j] = g->sums[i * columns + j];
-            g->terms[1][i * columns + j] = g->sums[i * columns + j] / 2;
-        }
+        for (int j = 0; j < wide && !n; j++) g->out[0][i * wide + j] *= g->by[i];
+        for (int p = 0; p < MOST_SECOND; p++)
+            for (int j = 0; j < columns && is_of(x, true, n, p); j++)
+                g->terms[p][i * columns + j] = g->sums[i * columns + j] / (float)(p + 1);
     }
 }
 
@@ -308,7 +324,7 @@ static bool goes_back(struct machine *x, struct agent *g) {
 static bool go_on(struct machine *x, struct agent *g) {
     const struct tile_inst *c = &x->t->code.at[g->at];
     int stages = x->t->block->layout.stages;
-    bool later = false;
+    bool later = false, behind;
     int at;
     switch (c->op) {
     case TILE_AHEAD:
@@ -354,16 +370,18 @@ static bool go_on(struct machine *x, struct agent *g) {
         x->passed++;
         break;
     case TILE_BEGIN: begin(x, g); break;
-    case TILE_DOT: start_product(x, g, false, false); break;
+    case TILE_DOT: start_product(x, g, false, false, c->n); break;
     case TILE_DOT_SECOND:
         later = !x->in_turn && !x->lags;
-        start_product(x, g, true, later);
+        start_product(x, g, true, later, c->n);
         break;
-    case TILE_RELATE: relate(x, g); break;
-    case TILE_TERMS: take_terms(x, g); break;
+    case TILE_RELATE: (c->n == 1 ? relate_early : relate)(x, g); break;
+    case TILE_TERMS: take_terms(x, g, c->n); break;
     case TILE_DRAIN: drain(x, g, c->n); break;
     case TILE_ARRIVE:
-        at = x->in_turn || x->lags ? g->stage : g->before;
+        behind = x->in_turn && x->t->block->one_by_one;
+        if (behind && !g->step) break; /* for the step before */
+        at = (x->in_turn || x->lags) && !behind ? g->stage : g->before;
         if (++x->arrivals[at] == x->multiply) x->arrivals[at] = 0, x->empty[at]++;
         break;
     case TILE_NEXT:

@@ -68,7 +68,10 @@
  *       is used; where c's tiles lag, a stage has that of the step before, COPY_BEFORE, and one
  *       more behind the LOOP that of the last one; where a block has tile after tile, its rows are
  *       copied behind a WAIT_ROWS, there is one FREE_ROWS behind the last DOT, drained, and all
- *       stages are arrived for, and left, before the DRAW ends;
+ *       stages are arrived for, and left, before the DRAW ends; where two first products are begun
+ *       one by one, so is each step: DOT 1 and 2, RELATE 1 and 2, each behind its product's end,
+ *       and TERMS 1 before RELATE 2 takes their place; twins then arrive for the step before, once
+ *       its second products have ended;
  *   T20 groups that have tiles in turn are one warpgroup each: a SKIP of the others' steps, which
  *       are as many in all tiles, stands before the TURN, a WAIT_TURN before its LOOP, a PASS_TURN
  *       behind that; and each leaves what its epilogue exchanges in a place of its own. Those of

@@ -31,6 +31,11 @@ static const char many[] = "graph(%q: bf16[133, 9, 8], %k: bf16[133, 8, 24], %v:
                       " %s = bmm(%q, %y)\n %t = bmm(%g, %u)\n %p = mul(%s, %t)\n"
                       " %o = bmm(%p, %k)\n %d = mul(%p, 0.5)\n %e = bmm(%d, %w)\n"
                       " return %o, %e\n}\n";
+static const char many_early[] =
+    "graph(%q: bf16[133, 9, 8], %k: bf16[133, 24, 8], %g: bf16[133, 9, 8], %h: bf16[133, 24, 8], "
+    "%w: bf16[133, 24, 8]) {\n %y = permute(%k, [0, 2, 1])\n %u = permute(%h, [0, 2, 1])\n"
+    " %s = bmm(%q, %y)\n %t = bmm(%g, %u)\n %r = relu(%s)\n %p = mul(%r, %t)\n"
+    " %o = bmm(%p, %k)\n %e = bmm(%r, %w)\n return %o, %e\n}\n";
 /* Terms of two products. */
 static const char both[] =
     "graph(%q: bf16[2, 100, 40], %k: bf16[2, 40, 88], %v: bf16[2, 88, 24], %g: bf16[2, 100, 40], "
@@ -43,6 +48,22 @@ static const char twins[] =
     "%w: bf16[2, 88, 40]) {\n %y = permute(%k, [0, 2, 1])\n %u = permute(%h, [0, 2, 1])\n"
     " %s = bmm(%q, %y)\n %t = bmm(%g, %u)\n %p = mul(%s, %t)\n %o = bmm(%p, %k)\n"
     " %d = mul(%p, 0.5)\n %e = bmm(%d, %w)\n return %o, %e\n}\n";
+/* Terms that stand on the first product alone up to a point, which is one left factor of twins, or
+ * the other one; and of one second product, of whose tiles c's is b's, or lags. */
+#define APART(behind)                                                                              \
+    "graph(%q: bf16[2, 100, 40], %k: bf16[2, 88, 40], %g: bf16[2, 100, 40], %h: bf16[2, 88, 40], " \
+    "%w: bf16[2, 88, 40]) {\n %y = permute(%k, [0, 2, 1])\n %u = permute(%h, [0, 2, 1])\n"         \
+    " %s = bmm(%q, %y)\n %t = bmm(%g, %u)\n %r = relu(%s)\n %p = mul(%r, %t)\n" behind
+static const char early_twin[] = APART(" %e = bmm(%r, %w)\n %o = bmm(%p, %k)\n return %e, %o\n}\n"),
+                  early_second[] =
+                      APART(" %e = bmm(%p, %w)\n %o = bmm(%r, %k)\n return %e, %o\n}\n"),
+                  none_early[] = APART(" %d = mul(%p, %r)\n %e = bmm(%p, %w)\n %o = bmm(%d, %k)\n"
+                                       " return %e, %o\n}\n"),
+                  alone[] = APART(" %o = bmm(%p, %k)\n return %o\n}\n"),
+                  alone_lags[] = APART(" %o = bmm(%p, %w)\n return %o\n}\n");
+static const char *const one_by_one[] = {early_twin, early_second, none_early, alone, alone_lags};
+static const int early_product[] = {2, 1, 0, 0, 0};
+enum { N_ONE_BY_ONE = sizeof one_by_one / sizeof *one_by_one };
 /* Data hide tiles of these: steps go along those that a list has. */
 #define HIDING(behind)                                                                             \
     "graph(%q: bf16[2, 100, 40], %k: bf16[2, 40, 88], %v: bf16[2, 88, 24], %i: i64[100], "         \
@@ -130,10 +151,11 @@ static bool is_shown(const struct tile_program *t, const bool *counts, int z, in
 }
 
 /* Rows of a b^T, or of their exponentials, or of what that and d e^T make element by element, times
- * column c of `right`, which has so many; of tiles that count. */
+ * column c of `right`, which has so many; of tiles that count. Of products one by one a b^T is what
+ * of it is positive, and `early` are terms of that alone. */
 static double wanted(const struct tile_program *t, const bool *counts,
                      const float *const in[FACTORS], const float *right, int rows, int columns,
-                     int z, int m, int c, bool relative, bool beside) {
+                     int z, int m, int c, bool relative, bool beside, bool early) {
     double x[N], max = -INFINITY, sum = 0;
     for (int n = 0; n < N; n++) {
         x[n] = 0;
@@ -146,7 +168,8 @@ static double wanted(const struct tile_program *t, const bool *counts,
         double other = 0;
         for (int r = 0; r < R; r++)
             other += (double)in[3][(z * rows + m) * R + r] * in[4][(z * N + n) * R + r];
-        if (beside) x[n] *= other;
+        if (t->block->one_by_one) x[n] = fmax(x[n], 0);
+        if (beside && !early) x[n] *= other;
         max = fmax(max, x[n]);
     }
     for (int n = 0; n < N; n++)
@@ -178,9 +201,10 @@ static int run_wrong(struct arena *a, const struct tile_program *t, bool relativ
     for (int i = 0; i < x->n_second * Z; i++)
         for (int m = 0; m < rows; m += rows < M ? 1 : 9)
             for (int c = 0; c < columns; c++) {
-                double want = wanted(t, counts, in, right[i / Z], rows, columns, i % Z, m, c,
-                                     relative, x->n_first > 1) /
-                              (i / Z ? 2 : 1),
+                double want =
+                           wanted(t, counts, in, right[i / Z], rows, columns, i % Z, m, c, relative,
+                                  x->n_first > 1, chained_early_product(t->block) == i / Z + 1) /
+                           (i / Z ? 2 : 1),
                        got = out[(i * rows + m) * columns + c];
                 wrong += !(fabs(got - want) <= 1e-4 * (1 + fabs(want)));
             }
@@ -199,6 +223,17 @@ static void test_numbers(void **state) {
         assert_int_equal(t->chained->c[0].shared + t->chained->c[1].shared, which == 3);
         for (uint64_t seed = 0; seed < 4; seed += PART)
             assert_int_equal(run_wrong(a, t, which == 0, seed), 0);
+        arena_free(a);
+    }
+    for (int i = 0; i < 3 * N_ONE_BY_ONE; i++) {
+        static const char *const of[] = {by_groups, "mma=1 m=64 n=32 stages=3 warps=8",
+                                         "mma=1 m=192 n=16 stages=2 warps=16"};
+        struct arena *a = arena_new();
+        struct tile_program *t = chained_of(a, one_by_one[i / 3], of[i % 3]);
+        assert_true(t->block->one_by_one);
+        assert_int_equal(chained_early_product(t->block), early_product[i / 3]);
+        for (uint64_t seed = 0; seed < 4; seed += PART)
+            assert_int_equal(run_wrong(a, t, false, seed), 0);
         arena_free(a);
     }
     struct arena *a = arena_new();
@@ -269,8 +304,8 @@ static void test_layouts(void **state) {
 static void test_operands(void **state) {
     (void)state;
     const char *const configs[] = {by_groups, by_warps};
-    const char *const graphs[] = {softmax, plain, both, twins};
-    for (int i = 0; i < 8; i++) {
+    const char *const graphs[] = {softmax, plain, both, twins, early_twin, alone};
+    for (int i = 0; i < 12; i++) {
         struct arena *a = arena_new();
         const struct tile_program *t = chained_of(a, graphs[i / 2], configs[i % 2]);
         for (uint32_t at = 0; at < t->code.n; at++) {
@@ -292,10 +327,11 @@ static void test_planted(void **state) {
     const struct {
         const char *graph, *config;
         bool relative;
-    } others[] = {{few, by_group_in_parts, true},
-                  {many, tile_after_tile, true},
-                  {many_shared, tile_after_tile, false},
-                  {many_twins, tile_after_tile, false}};
+    } others[] = {{early_twin, by_groups, false},        {early_second, by_groups, false},
+                  {none_early, by_groups, false},        {alone, by_groups, false},
+                  {alone_lags, by_groups, false},        {many_early, tile_after_tile, false},
+                  {few, by_group_in_parts, true},        {many, tile_after_tile, true},
+                  {many_shared, tile_after_tile, false}, {many_twins, tile_after_tile, false}};
     enum { N_OTHERS = sizeof others / sizeof *others };
     for (int i = 0; i < 3 * N_CONFIGS + N_OTHERS; i++) {
         struct arena *a = arena_new();
@@ -536,6 +572,9 @@ static void test_own(void **state) {
             fail_msg("%d of rows, %d of columns in %d floats of\n%s", rows, moved.n_own,
                      moved.own_floats, own[i].text);
         assert_int_equal(chained_of(a, own[i].text, by_warps)->chained->n_own, 0);
+        /* of each stage, n=16 columns of two */
+        assert_int_equal(moved.own_apart, moved.n_own > 0);
+        assert_int_equal(moved.own_bytes, 2 * 16 * moved.own_floats * 4);
         /* they lie apart from the barriers, and in the block's memory */
         for (int by = -1; by <= 1 && moved.n_own; by += 2) {
             struct chained other = moved;

@@ -43,6 +43,13 @@ template <int N> K_DEVICE void k_shared_get(float (&v)[N], k_shared at) {
                      : "=f"(v[0]), "=f"(v[1]), "=f"(v[N - 2]), "=f"(v[N - 1]) : "r"(at) : "memory");
 #endif
 }
+K_DEVICE void k_shared_put(k_shared at, float v) {
+#ifdef WS_EMULATOR
+    *(float *)at = v;
+#else
+    asm volatile("st.shared.f32 [%0], %1;" : : "r"(at), "f"(v) : "memory");
+#endif
+}
 template <int N> K_DEVICE void k_shared_put(k_shared at, const float (&v)[N]) {
     static_assert(N == 2 || N == 4, "a vector of shared memory");
 #ifdef WS_EMULATOR
