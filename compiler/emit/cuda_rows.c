@@ -394,11 +394,20 @@ static bool counts_on_loads(const struct emitter *w) {
     return y->split > 1 || (loops && layout_load_words(w->k, y) >= MUCH);
 }
 
+/* Is this launch all that the program is? Then it is never made ready while another one ends. */
+static bool is_only_launch(const struct emitter *w) {
+    const struct kernel *k = w->k;
+    const struct layout *y = w->y;
+    return k->schedule->groups.n == 1 && !k->steps && !k->columns && !k->of_vector &&
+           !layout_sorts(k, y) && (y->split == 1 || y->last_block);
+}
+
 struct ws_launch *open_kernel(struct emitter *w, const char *name, int threads) {
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];
-    *l = (struct ws_launch){.entry = name, .grid = {1, 1, 1}, .threads = threads};
-    add_arguments(w, l);
     bool first = name == w->k->entry;
+    *l = (struct ws_launch){.entry = name, .grid = {1, 1, 1}, .threads = threads};
+    l->alone = first && is_only_launch(w);
+    add_arguments(w, l);
     int blocks = first ? w->p->config.knob[KNOB_blocks] : 0; /* to be on the device together */
     if (first && !blocks) blocks = w->y->fit;
     if (first && !blocks && counts_on_loads(w)) blocks = kernel_blocks_loading(w->k, w->y);
@@ -415,7 +424,7 @@ struct ws_launch *open_kernel(struct emitter *w, const char *name, int threads) 
     buf_puts(&w->b, ") {\n");
     w->indent++;
     line(w, "extern __shared__ __align__(16) unsigned char k_smem[];");
-    if (!first || !w->k->of_vector) line(w, "k_enter();");
+    if (!l->alone && (!first || !w->k->of_vector)) line(w, "k_enter();");
     line(w, "const int tid = (int)threadIdx.x;");
     line(w, "const k_idx nx = %s, nr = %s;", ex_text(w, w->k->bound[AXIS_X]),
          ex_text(w, w->k->bound[AXIS_R]));
