@@ -253,11 +253,36 @@ int64_t layout_buckets(const struct kernel *k, const struct layout *y) {
     return (kernel_size(k, AXIS_X) + each - 1) / each;
 }
 
+int64_t layout_bucket_bytes(const struct kernel *k, const struct layout *y) {
+    int64_t room = round_up(layout_buckets(k, y), 2);
+    int warps = layout_bucket_threads(k, y) / k->limits->warp;
+    return room * (4 + 2 * warps); /* where the next goes; and how many each warp has */
+}
+
+/* Large blocks have more sources of a bucket, which lie beside each other then, and fewer counts in
+ * all; but all multiprocessors have some. */
+int layout_bucket_threads(const struct kernel *k, const struct layout *y) {
+    enum { MOST = 1024, LEAST = 256 };
+    int64_t nr = kernel_size(k, AXIS_R), room = round_up(layout_buckets(k, y), 2);
+    int threads = LEAST;
+    while (threads < MOST && nr / (2 * threads * BUCKET_EACH) >= k->limits->units * 3 / 4 &&
+           room * (4 + 2 * (2 * threads / k->limits->warp)) <= k->limits->smem_block)
+        threads *= 2;
+    return threads;
+}
+
+int64_t layout_bucket_blocks(const struct kernel *k, const struct layout *y) {
+    enum { MOST = 1024 };
+    int64_t blocks = tile_count(kernel_size(k, AXIS_R), layout_bucket_threads(k, y) * BUCKET_EACH);
+    return blocks < MOST ? blocks : MOST;
+}
+
 int64_t layout_sort_begin(const struct kernel *k, const struct layout *y) {
     if (sorts_at_once(k, y)) return layout_sort_array(k);
     bool buckets = y->turns || layout_buckets_sort(k, y);
-    int64_t digits = buckets ? layout_buckets(k, y) : SORT_DIGITS;
-    return (buckets ? 2 : 4) * layout_sort_array(k) + 4 * digits * (layout_sort_blocks(k) + 1);
+    int64_t digits = buckets ? layout_buckets(k, y) : SORT_DIGITS,
+            blocks = buckets ? layout_bucket_blocks(k, y) : layout_sort_blocks(k);
+    return (buckets ? 2 : 4) * layout_sort_array(k) + 4 * digits * (blocks + 1);
 }
 
 int64_t layout_order_begin(const struct kernel *k, const struct layout *y) {
