@@ -67,6 +67,7 @@ enum {
     WORK_OF_LEAF = 2,     /* address, of each leaf but one of an element of a factor */
     SMALL = 16,           /* times smaller than what is made of it */
     LITTLE = 64,          /* times smaller: it is at hand */
+    HIDES = 1 << 14,      /* bytes that are moved in less time than they are waited for hide none */
     MAX_CLONES = 1 << 12, /* of a program: it must stay a small one */
     FEW = 128,            /* rows of a product that one tile has */
     LEAST = 1 << 13,      /* bytes of a factor */
@@ -553,6 +554,7 @@ static int64_t saving(struct recompute *r, buffer_id b, const struct chain *c) {
         hidden &=
             !G->matmul && times < SHARED * elements && is_hidden(r, g, of * times, size, more);
     }
+    hidden &= saved >= HIDES;
     return saved > chained && (work / WORK_OF_BYTE <= saved || hidden) ? saved : 0;
 }
 
