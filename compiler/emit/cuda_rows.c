@@ -462,12 +462,14 @@ static void put_mirrored_block(struct emitter *w) {
              (long long)w->p->grid);
 }
 
+/* Divisions are of unsigned numbers: compilers do not know that those of blocks and threads have no
+ * sign, and of a kernel of 20 instructions five are for it. */
 static void put_block_position(struct emitter *w) {
     const struct layout *y = w->y;
     if (y->rows_inner)
-        line(w, "const int tr = tid / %d, tx = tid %% %d;", y->t0, y->t0);
+        line(w, "const int tr = tid / %du, tx = tid %% %du;", y->t0, y->t0);
     else
-        line(w, "const int tx = tid / %d, tr = tid %% %d;", y->t1, y->t1);
+        line(w, "const int tx = tid / %du, tr = tid %% %du;", y->t1, y->t1);
     if (y->grid_r) {
         if (y->peel && ex_is_const(w->k->ex, w->k->bound[AXIS_R], NULL))
             line(w, "const k_idx tiles = %lld;", (long long)layout_column_tiles(w->k, y));
@@ -478,8 +480,9 @@ static void put_block_position(struct emitter *w) {
             put_mirrored_block(w);
             block = "block";
         }
-        line(w, "const k_idx px = %s / tiles;", block);
-        line(w, "const k_idx base = (%s %% tiles) * %d, r_end = nr;", block, y->br);
+        line(w, "const unsigned number = (unsigned)(%s);", block);
+        line(w, "const k_idx px = (k_idx)(number / (unsigned)tiles);");
+        line(w, "const k_idx base = (k_idx)(number %% (unsigned)tiles) * %d, r_end = nr;", y->br);
     } else if (y->blocks && y->cluster > 1) {
         if (y->apart)
             line(w, "const int rank = (int)blockIdx.x %% %d;", y->cluster);
