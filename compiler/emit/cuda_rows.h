@@ -56,9 +56,9 @@ void put_combines(struct emitter *w, const struct phase *f, int *smem); /* over 
 void settle_carried(struct emitter *w,
                     int *smem); /* what a scan's kernel reduces, and values of it */
 
-/* cuda_fold.c: declare_folds: what is above a phase's accumulators, those of w->folds; that of turns
- * is made nothing by clear_folds, when the first is due. They are folded, if that is due, after a step u of a tile, after a tile, or after `at_once` parts;
- * put_unfolded: they get all.
+/* cuda_fold.c: declare_folds: what is above a phase's accumulators, those of w->folds; in turns it
+ * is made nothing, by clear_folds, when the first fold is due. They are folded, if that is due,
+ * after a step u of a tile, after a tile, or after `at_once` parts; put_unfolded: they get all.
  * uppers: `levels` above each of `cells` accumulators v, of so many bytes. put_upper_step: of one,
  * whose subscript it is, between open and close_uppers; radix 0: acc gets all. */
 struct uppers {

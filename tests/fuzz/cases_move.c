@@ -521,11 +521,10 @@ void cases_move(struct arena *a, case_vec *out) {
                  ((struct case_graph){
                      .text = turns[i][0], .every = CASES_DEFAULT, .config = turns[i][1]}));
     for (size_t i = 0; i < sizeof many / sizeof *many; i++)
-        vec_push(a, out,
-                 ((struct case_graph){.text = many[i][0],
-                                      .every = CASES_DEFAULT,
-                                      .config = many[i][1],
-                                      .tiny = true}));
+        vec_push(
+            a, out,
+            ((struct case_graph){
+                .text = many[i][0], .every = CASES_DEFAULT, .config = many[i][1], .tiny = true}));
     for (size_t i = 0; i < sizeof turned / sizeof *turned; i++)
         vec_push(a, out,
                  ((struct case_graph){
