@@ -288,8 +288,10 @@ static void put_buckets(struct emitter *w) {
                     "unsigned *begin) {\n");
     w->indent++;
     open_buckets(w);
-    line(w, "unsigned *const next = (unsigned *)k_smem;");
-    line(w, "unsigned short *const warps = (unsigned short *)(next + %lld);", (long long)room);
+    line(w, "unsigned *const next = (unsigned *)k_smem, *const starts = next + %lld;",
+         (long long)room);
+    line(w, "unsigned *const sums = starts + %lld;", (long long)room);
+    line(w, "unsigned short *const warps = (unsigned short *)(sums + %d);", warps);
     line(w, "k_bucket_begin<%d, %lld>(counts, totals, %lld, next, (unsigned *)warps, begin);",
          warps, (long long)tile_count(digits, threads), (long long)digits);
     open_brace(w, "for (unsigned from = k_sort_begin(nr, blockIdx.x); from < end; from += %d)",
@@ -299,8 +301,9 @@ static void put_buckets(struct emitter *w) {
     line(w, "k_bucket_rank<%d, %d>(keys, rank, %d, %lld, warps);", bits_of(digits), warps, shift,
          (long long)room);
     put_thread_names(w, EACH);
-    line(w, "k_bucket_move<%d, %lld>(keys, named, rank, %d, %lld, next, warps, pairs);", warps,
-         (long long)tile_count(room / 2, threads), shift, (long long)room);
+    line(w,
+         "k_bucket_move<%d, %lld>(keys, named, rank, %d, %lld, next, starts, sums, warps, pairs);",
+         warps, (long long)tile_count(room / 2, threads), shift, (long long)room);
     close_brace(w);
     close_brace(w);
 }

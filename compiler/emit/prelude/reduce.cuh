@@ -435,8 +435,9 @@ K_DEVICE void k_sort_count(const unsigned *keys, unsigned n, int shift, unsigned
     counts[tid * gridDim.x + blockIdx.x] = own[tid];
 }
 
-/* What threads before this one have, in all; own is shared memory for a number of each warp, which nobody uses. */
-template <int WARPS = 8> K_DEVICE unsigned k_sort_before(unsigned v, unsigned *own) {
+/* What threads before this one have, in all, and *all what all have; own is shared memory for a number of each warp, which
+ * nobody uses. */
+template <int WARPS = 8> K_DEVICE unsigned k_sort_before(unsigned v, unsigned *own, unsigned *all = nullptr) {
     const unsigned lane = threadIdx.x & 31, warp = threadIdx.x / 32;
     unsigned sum = v, before = 0;
 #pragma unroll
@@ -448,6 +449,11 @@ template <int WARPS = 8> K_DEVICE unsigned k_sort_before(unsigned v, unsigned *o
     __syncthreads();
 #pragma unroll
     for (unsigned w = 0; w < WARPS; w++) before += w < warp ? own[w] : 0;
+    if (all) {
+        *all = 0;
+#pragma unroll
+        for (unsigned w = 0; w < WARPS; w++) *all += own[w];
+    }
     __syncthreads();
     return before + sum - v;
 }
@@ -633,35 +639,57 @@ K_DEVICE void k_bucket_rank(const unsigned (&keys)[EACH], unsigned (&rank)[EACH 
 }
 
 /* ... and to their places: next[d] is where the block's next source of bucket d goes. A pair is a key and, in its upper half,
- * a name. A thread has the numbers of two buckets, a word, at a time. */
+ * a name. A thread has the numbers of two buckets, a word, at a time. Pairs come to lie in order in shared memory first, where
+ * `warps` was, as those of a bucket are stored beside each other; starts[d]: where those of bucket d begin there. */
 template <int WARPS, int WORDS, int EACH>
-K_DEVICE void k_bucket_move(const unsigned (&keys)[EACH], const unsigned (&named)[EACH], const unsigned (&rank)[EACH / 2],
-                            int shift, int room, unsigned *next, unsigned short *warps, unsigned long long *pairs) {
+K_DEVICE void k_bucket_move(const unsigned (&keys)[EACH], const unsigned (&named)[EACH], unsigned (&rank)[EACH / 2], int shift,
+                            int room, unsigned *next, unsigned *starts, unsigned *sums, unsigned short *warps,
+                            unsigned long long *pairs) {
+    enum { THREADS = WARPS * 32 };
     const unsigned short *const own = warps + (int)(threadIdx.x / 32) * room;
-    unsigned all[WORDS];
+    unsigned long long *const staged = (unsigned long long *)warps;
+    unsigned all[WORDS], n = 0;
 #pragma unroll
     for (int c = 0; c < WORDS; c++) {
-        unsigned *const at = (unsigned *)warps + c * WARPS * 32 + (int)threadIdx.x;
+        const int word = c * THREADS + (int)threadIdx.x;
+        unsigned *const at = (unsigned *)warps + word, chunk;
         all[c] = 0;
-        if (c * WARPS * 32 + (int)threadIdx.x < room / 2)
+        if (word < room / 2)
 #pragma unroll 8
             for (int w = 0; w < WARPS; w++) {
                 const unsigned count = at[w * (room / 2)];
                 at[w * (room / 2)] = all[c];
                 all[c] += count; /* of both: a block has fewer than 2^16 */
             }
+        const unsigned start = n + k_sort_before<WARPS>((all[c] & 0xffff) + (all[c] >> 16), sums, &chunk);
+        if (word < room / 2) starts[2 * word] = start, starts[2 * word + 1] = start + (all[c] & 0xffff);
+        n += chunk;
+    }
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {
+        const unsigned d = keys[i] >> shift;
+        const unsigned at = keys[i] != 0xffffffffu ? starts[d] + own[d] + k_half(rank[i / 2], i) : 0;
+        rank[i / 2] = i & 1 ? (rank[i / 2] & 0xffff) | at << 16 : (rank[i / 2] & 0xffff0000u) | at;
     }
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < EACH; i++)
-        if (keys[i] != 0xffffffffu) {
-            const unsigned d = keys[i] >> shift;
-            pairs[next[d] + own[d] + k_half(rank[i / 2], i)] = (unsigned long long)named[i] << 32 | keys[i];
+        if (keys[i] != 0xffffffffu) staged[k_half(rank[i / 2], i)] = (unsigned long long)named[i] << 32 | keys[i];
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {
+        const unsigned j = i * THREADS + threadIdx.x;
+        if (j < n) {
+            const unsigned long long pair = staged[j];
+            const unsigned d = (unsigned)pair >> shift;
+            pairs[next[d] + (j - starts[d])] = pair;
         }
+    }
     __syncthreads();
 #pragma unroll
     for (int c = 0; c < WORDS; c++) {
-        const int word = c * WARPS * 32 + (int)threadIdx.x;
+        const int word = c * THREADS + (int)threadIdx.x;
         if (word < room / 2) next[2 * word] += all[c] & 0xffff, next[2 * word + 1] += all[c] >> 16;
     }
     __syncthreads();
