@@ -253,8 +253,8 @@ int64_t layout_buckets(const struct kernel *k, const struct layout *y) {
     return (kernel_size(k, AXIS_X) + each - 1) / each;
 }
 
-/* Of each bucket where the next goes, and where those at hand begin; a sum of each warp; and how many
- * of each bucket each warp has, or all pairs in their place. */
+/* Of each bucket where the next goes, and where those at hand begin; a sum of each warp; and how
+ * many of each bucket each warp has, or all pairs in their place. */
 static int64_t bucket_bytes(const struct kernel *k, const struct layout *y, int threads) {
     int64_t room = round_up(layout_buckets(k, y), 2), warps = threads / k->limits->warp,
             counts = 2 * warps * room, staged = (int64_t)8 * threads * BUCKET_EACH;

@@ -143,7 +143,8 @@ static void test_masked_result(void **state) {
 }
 
 /* A sum is stored as it is rounded, through what is added to it, and made wider where it is read;
- * what lands on rows makes a value of a row, or of a source, once for each; few bytes hide no work. */
+ * what lands on rows makes a value of a row, or of a source, once for each; few bytes hide no
+ * work. */
 static void test_rounded_sums(void **state) {
     static const struct test tests[] = {
         {"graph(%x: bf16[4096, 64]) {\n %w = float(%x)\n %s = sum(%w, 1)\n %p = add(%s, 1)\n"
