@@ -255,26 +255,17 @@ int64_t layout_buckets(const struct kernel *k, const struct layout *y) {
 
 /* Of each bucket where the next goes, and where those at hand begin; a sum of each warp; and how
  * many of each bucket each warp has, or all pairs in their place. */
-static int64_t bucket_bytes(const struct kernel *k, const struct layout *y, int threads) {
-    int64_t room = round_up(layout_buckets(k, y), 2), warps = threads / k->limits->warp,
-            counts = 2 * warps * room, staged = (int64_t)8 * threads * BUCKET_EACH;
+int64_t layout_bucket_bytes(const struct kernel *k, const struct layout *y) {
+    int64_t room = round_up(layout_buckets(k, y), 2), threads = layout_bucket_threads(k, y),
+            warps = threads / k->limits->warp, counts = 2 * warps * room,
+            staged = 8 * threads * BUCKET_EACH;
     return 8 * room + 4 * warps + (counts > staged ? counts : staged);
 }
 
-int64_t layout_bucket_bytes(const struct kernel *k, const struct layout *y) {
-    return bucket_bytes(k, y, layout_bucket_threads(k, y));
-}
-
-/* Large blocks have more sources of a bucket, which lie beside each other then, and fewer counts in
- * all; but all multiprocessors have some. */
 int layout_bucket_threads(const struct kernel *k, const struct layout *y) {
-    enum { MOST = 1024, LEAST = 256 };
-    int64_t nr = kernel_size(k, AXIS_R);
-    int threads = LEAST;
-    while (threads < MOST && nr / (2 * threads * BUCKET_EACH) >= k->limits->units * 3 / 4 &&
-           bucket_bytes(k, y, 2 * threads) <= k->limits->smem_block)
-        threads *= 2;
-    return threads;
+    enum { LEAST = 256 };
+    (void)k;
+    return y->turns ? LEAST * y->hits : LEAST;
 }
 
 int64_t layout_bucket_blocks(const struct kernel *k, const struct layout *y) {
