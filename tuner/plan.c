@@ -210,7 +210,7 @@ static void bind_launch(const struct variant *v, const struct ws_launch *from,
                           .grid = {from->grid[0], from->grid[1], from->grid[2]},
                           .threads = from->threads,
                           .smem = from->smem,
-                          .overlaps = true,
+                          .overlaps = !from->alone,
                           .n_args = from->n_args};
     for (int i = 0; i < from->n_args; i++) {
         const struct ws_arg *arg = &from->args[i];

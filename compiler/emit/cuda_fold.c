@@ -124,10 +124,9 @@ static void close_cells(struct emitter *w) {
     w->y->held ? close_brace(w) : close_rows(w);
 }
 
-static void declare_one(struct emitter *w, const struct phase *f, value_id v, enum what what) {
+static void clear_one(struct emitter *w, const struct phase *f, value_id v, enum what what) {
     if (what == NOT_FOLDED) return;
     const struct uppers u = uppers_of(w, f, v, what);
-    declare_uppers(w, &u);
     open_uppers(w, &u);
     open_cells(w);
     line(w, "#pragma unroll");
@@ -135,6 +134,13 @@ static void declare_one(struct emitter *w, const struct phase *f, value_id v, en
          nothing(w, &u, what));
     close_cells(w);
     close_uppers(w, &u, false);
+}
+
+static void declare_one(struct emitter *w, const struct phase *f, value_id v, enum what what) {
+    if (what == NOT_FOLDED) return;
+    const struct uppers u = uppers_of(w, f, v, what);
+    declare_uppers(w, &u);
+    if (!w->y->turns) clear_one(w, f, v, what);
 }
 
 /* Not where all of a row is one tile. */
@@ -148,6 +154,11 @@ void declare_folds(struct emitter *w, const struct phase *f) {
     if (!folds_tiles(w)) return;
     line(w, "int since = 0;");
     line(w, "(void)since;");
+}
+
+void clear_folds(struct emitter *w, const struct phase *f) {
+    for (uint32_t i = 0; i < f->reduce.n; i++)
+        clear_one(w, f, f->reduce.at[i], what_of(w, f, f->reduce.at[i]));
 }
 
 void put_upper_step(struct emitter *w, const struct uppers *u, const char *op, const char *acc,

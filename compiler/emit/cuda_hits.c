@@ -119,9 +119,14 @@ static void put_listing(struct emitter *w) {
 
 static void put_results(struct emitter *w, const struct phase *f) {
     const struct layout *y = w->y;
-    if (y->turns) line(w, "#pragma unroll 4"); /* what results stand on is under way together */
-    open_brace(w, "for (int held = 0; held < %d && (first_tile + held) * %d < nx; held++)", y->held,
-               y->bx);
+    /* Without a condition between them, what some tiles' results stand on is under way together. */
+    bool whole = ex_divides(w->k->ex, (int64_t)y->held * y->bx, w->k->bound[AXIS_X]);
+    line(w, "const int own_tiles = %s;",
+         whole ? arena_printf(w->arena, "%d", y->held)
+               : arena_printf(w->arena, "(int)k_clamp((nx + %d) / %d - first_tile, (k_idx)%d)",
+                              y->bx - 1, y->bx, y->held));
+    if (y->turns) line(w, "#pragma unroll 8");
+    open_brace(w, "for (int held = 0; held < own_tiles; held++)");
     line(w, "const k_idx px = first_tile + held;");
     put_rows_of_tile(w, false);
     declare_accumulators(w, f);

@@ -399,11 +399,20 @@ static bool counts_on_loads(const struct emitter *w) {
     return y->split > 1 || (loops && layout_load_words(w->k, y) >= MUCH);
 }
 
+/* Is this launch all that the program is? Then it is never made ready while another one ends. */
+static bool is_only_launch(const struct emitter *w) {
+    const struct kernel *k = w->k;
+    const struct layout *y = w->y;
+    return k->schedule->groups.n == 1 && !k->steps && !k->columns && !k->of_vector &&
+           !layout_sorts(k, y) && (y->split == 1 || y->last_block);
+}
+
 struct ws_launch *open_kernel(struct emitter *w, const char *name, int threads) {
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];
-    *l = (struct ws_launch){.entry = name, .grid = {1, 1, 1}, .threads = threads};
-    add_arguments(w, l);
     bool first = name == w->k->entry;
+    *l = (struct ws_launch){.entry = name, .grid = {1, 1, 1}, .threads = threads};
+    l->alone = first && is_only_launch(w);
+    add_arguments(w, l);
     int blocks = first ? w->p->config.knob[KNOB_blocks] : 0; /* to be on the device together */
     if (first && !blocks) blocks = w->y->fit;
     if (first && !blocks && counts_on_loads(w)) blocks = kernel_blocks_loading(w->k, w->y);
@@ -420,7 +429,7 @@ struct ws_launch *open_kernel(struct emitter *w, const char *name, int threads) 
     buf_puts(&w->b, ") {\n");
     w->indent++;
     line(w, "extern __shared__ __align__(16) unsigned char k_smem[];");
-    if (!first || !w->k->of_vector) line(w, "k_enter();");
+    if (!l->alone && (!first || !w->k->of_vector)) line(w, "k_enter();");
     line(w, "const int tid = (int)threadIdx.x;");
     line(w, "const k_idx nx = %s, nr = %s;", ex_text(w, w->k->bound[AXIS_X]),
          ex_text(w, w->k->bound[AXIS_R]));
@@ -458,12 +467,14 @@ static void put_mirrored_block(struct emitter *w) {
              (long long)w->p->grid);
 }
 
+/* Divisions are of unsigned numbers: compilers do not know that those of blocks and threads have no
+ * sign, and of a kernel of 20 instructions five are for it. */
 static void put_block_position(struct emitter *w) {
     const struct layout *y = w->y;
     if (y->rows_inner)
-        line(w, "const int tr = tid / %d, tx = tid %% %d;", y->t0, y->t0);
+        line(w, "const int tr = tid / %du, tx = tid %% %du;", y->t0, y->t0);
     else
-        line(w, "const int tx = tid / %d, tr = tid %% %d;", y->t1, y->t1);
+        line(w, "const int tx = tid / %du, tr = tid %% %du;", y->t1, y->t1);
     if (y->grid_r) {
         if (y->peel && ex_is_const(w->k->ex, w->k->bound[AXIS_R], NULL))
             line(w, "const k_idx tiles = %lld;", (long long)layout_column_tiles(w->k, y));
@@ -474,8 +485,9 @@ static void put_block_position(struct emitter *w) {
             put_mirrored_block(w);
             block = "block";
         }
-        line(w, "const k_idx px = %s / tiles;", block);
-        line(w, "const k_idx base = (%s %% tiles) * %d, r_end = nr;", block, y->br);
+        line(w, "const unsigned number = (unsigned)(%s);", block);
+        line(w, "const k_idx px = (k_idx)(number / (unsigned)tiles);");
+        line(w, "const k_idx base = (k_idx)(number %% (unsigned)tiles) * %d, r_end = nr;", y->br);
     } else if (y->blocks && y->cluster > 1) {
         if (y->apart)
             line(w, "const int rank = (int)blockIdx.x %% %d;", y->cluster);

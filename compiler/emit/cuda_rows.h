@@ -63,9 +63,9 @@ void put_scanned(struct emitter *w, value_id v, const char *t, const char *all);
 void settle_carried(struct emitter *w,
                     int *smem); /* what a scan's kernel reduces, and values of it */
 
-/* cuda_fold.c: declare_folds: what is above a phase's accumulators, those of w->folds. They are
- * folded, if that is due, after a step u of a tile, after a tile, or after `at_once` parts;
- * put_unfolded: they get all.
+/* cuda_fold.c: declare_folds: what is above a phase's accumulators, those of w->folds; in turns it
+ * is made nothing, by clear_folds, when the first fold is due. They are folded, if that is due,
+ * after a step u of a tile, after a tile, or after `at_once` parts; put_unfolded: they get all.
  * uppers: `levels` above each of `cells` accumulators v, of so many bytes. put_upper_step: of one,
  * whose subscript it is, between open and close_uppers; radix 0: acc gets all. */
 struct uppers {
@@ -79,6 +79,7 @@ void close_uppers(struct emitter *w, const struct uppers *u, bool fold);
 void put_upper_step(struct emitter *w, const struct uppers *u, const char *op, const char *acc,
                     const char *subscript, const char *none, int radix);
 void declare_folds(struct emitter *w, const struct phase *f);
+void clear_folds(struct emitter *w, const struct phase *f);
 void put_step_folds(struct emitter *w, const struct phase *f);
 void put_tile_folds(struct emitter *w, const struct phase *f);
 void put_unfolded(struct emitter *w, const struct phase *f);

@@ -183,23 +183,36 @@ static void put_carried(struct emitter *w, value_id v) {
         if (marks[i]) w->where[i] = NOWHERE;
 }
 
-/* The keys of EACH sources of a thread, in rows of warps from source `from` on: where they land, or
- * nowhere; and, if asked, their names: their numbers, or what they bring. */
-static void put_thread_keys(struct emitter *w, int each, bool names) {
-    value_id carried = layout_carried(w->k, w->y);
+static void open_thread_sources(struct emitter *w, int each) {
     int warp = w->k->limits->warp;
-    line(w, "unsigned keys[%d];", each);
-    if (names) line(w, "unsigned named[%d];", each);
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = 0; i < %d; i++)", each);
     line(w, "const unsigned own = from + (threadIdx.x / %d * %d + i) * %d + threadIdx.x %% %d;",
          warp, each, warp, warp);
     line(w, "const k_idx r = k_clamp((k_idx)own, nr - 1);");
+}
+
+/* The keys of EACH sources of a thread, in rows of warps from source `from` on: where they land, or
+ * nowhere. */
+static void put_thread_keys(struct emitter *w, int each) {
+    line(w, "unsigned keys[%d];", each);
+    open_thread_sources(w, each);
     const char *counts, *target = put_target(w, &counts);
     line(w, "keys[i] = own < end && %s && %s >= 0 && %s < rows ? (unsigned)%s : 0xffffffffu;",
          counts, target, target, target);
-    if (names && carried == NO_VALUE) line(w, "named[i] = own;");
-    if (names && carried != NO_VALUE) put_carried(w, carried);
+    close_brace(w);
+}
+
+/* And their names: their numbers, or what they bring. Behind the ranks: a thread has registers for
+ * these, or for what it needs for them. */
+static void put_thread_names(struct emitter *w, int each) {
+    value_id carried = layout_carried(w->k, w->y);
+    line(w, "unsigned named[%d];", each);
+    open_thread_sources(w, each);
+    if (carried == NO_VALUE)
+        line(w, "named[i] = (unsigned)r;");
+    else
+        put_carried(w, carried);
     close_brace(w);
 }
 
@@ -229,7 +242,7 @@ static void put_scan(struct emitter *w, const char *name, int64_t digits, int64_
 
 /* What blocks before have of each bucket, by a thread for each bucket and some blocks. */
 static void put_bucket_scan(struct emitter *w, int64_t buckets, int64_t counts, int64_t totals) {
-    int warp = w->k->limits->warp, blocks = (int)layout_sort_blocks(w->k),
+    int warp = w->k->limits->warp, blocks = (int)layout_bucket_blocks(w->k, w->y),
         each = (int)tile_count(blocks, warp), warps = (int)tile_count(blocks, each);
     struct ws_launch *l = open_launch(w, "scan", tile_count(buckets, warp), warps * warp);
     l->smem = 4 * warps * warp;
@@ -241,11 +254,13 @@ static void put_bucket_scan(struct emitter *w, int64_t buckets, int64_t counts, 
 }
 
 static void put_buckets(struct emitter *w) {
-    enum { EACH = 16, WARPS = 8 };
-    int64_t array = layout_sort_array(w->k), counts = 2 * array, blocks = layout_sort_blocks(w->k),
-            digits = layout_buckets(w->k, w->y), totals = counts + 4 * digits * blocks;
+    enum { EACH = BUCKET_EACH };
+    int threads = layout_bucket_threads(w->k, w->y), warps = threads / w->k->limits->warp;
+    int64_t array = layout_sort_array(w->k), counts = 2 * array,
+            blocks = layout_bucket_blocks(w->k, w->y), digits = layout_buckets(w->k, w->y),
+            room = round_up(digits, 2), totals = counts + 4 * digits * blocks;
     int shift = w->y->own ? layout_bucket_bits(w->k) : bits_of(w->y->bx * w->y->held);
-    struct ws_launch *l = open_launch(w, "count", blocks, THREADS);
+    struct ws_launch *l = open_launch(w, "count", blocks, threads);
     l->smem = (int)(4 * digits);
     add_arguments(w, l);
     add_array(l, counts);
@@ -256,15 +271,15 @@ static void put_buckets(struct emitter *w) {
     line(w, "unsigned *const all = (unsigned *)k_smem;");
     line(w, "k_bucket_clear(all, %lld);", (long long)digits);
     open_brace(w, "for (unsigned from = k_sort_begin(nr, blockIdx.x); from < end; from += %d)",
-               THREADS * EACH);
-    put_thread_keys(w, EACH, false);
+               threads * EACH);
+    put_thread_keys(w, EACH);
     line(w, "k_bucket_count(keys, %d, all);", shift);
     close_brace(w);
     line(w, "k_bucket_store(all, %lld, counts);", (long long)digits);
     close_brace(w);
     put_bucket_scan(w, digits, counts, totals);
-    l = open_launch(w, "move", blocks, THREADS);
-    l->smem = (int)(4 * digits * (1 + WARPS));
+    l = open_launch(w, "move", blocks, threads);
+    l->smem = (int)layout_bucket_bytes(w->k, w->y);
     add_arguments(w, l);
     int64_t places[] = {counts, totals, 0, layout_sort_begin(w->k, w->y)};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) add_array(l, places[i]);
@@ -273,15 +288,22 @@ static void put_buckets(struct emitter *w) {
                     "unsigned *begin) {\n");
     w->indent++;
     open_buckets(w);
-    line(w, "unsigned *const next = (unsigned *)k_smem, *const warps = next + %lld;",
-         (long long)digits);
-    line(w, "k_bucket_begin<%lld>(counts, totals, %lld, next, warps, begin);",
-         (long long)tile_count(digits, THREADS), (long long)digits);
+    line(w, "unsigned *const next = (unsigned *)k_smem, *const starts = next + %lld;",
+         (long long)room);
+    line(w, "unsigned *const sums = starts + %lld;", (long long)room);
+    line(w, "unsigned short *const warps = (unsigned short *)(sums + %d);", warps);
+    line(w, "k_bucket_begin<%d, %lld>(counts, totals, %lld, next, (unsigned *)warps, begin);",
+         warps, (long long)tile_count(digits, threads), (long long)digits);
     open_brace(w, "for (unsigned from = k_sort_begin(nr, blockIdx.x); from < end; from += %d)",
-               THREADS * EACH);
-    put_thread_keys(w, EACH, true);
-    line(w, "k_bucket_move<%d>(keys, named, %d, %lld, next, warps, pairs);", bits_of(digits), shift,
-         (long long)digits);
+               threads * EACH);
+    put_thread_keys(w, EACH);
+    line(w, "unsigned rank[%d];", EACH / 2);
+    line(w, "k_bucket_rank<%d, %d>(keys, rank, %d, %lld, warps);", bits_of(digits), warps, shift,
+         (long long)room);
+    put_thread_names(w, EACH);
+    line(w,
+         "k_bucket_move<%d, %lld>(keys, named, rank, %d, %lld, next, starts, sums, warps, pairs);",
+         warps, (long long)tile_count(room / 2, threads), shift, (long long)room);
     close_brace(w);
     close_brace(w);
 }

@@ -32,6 +32,9 @@ void put_turn_sums(struct emitter *w, const struct phase *f) {
     line(w, "const int turns = (int)__reduce_max_sync(0xffffffffu, rank) + 1;");
     if (w->folds.levels) {
         open_brace(w, "if (since + turns > %d)", LONGEST_CHAIN);
+        open_brace(w, "if (!folded)"); /* rarely: few have memory for it written */
+        clear_folds(w, f);
+        close_brace(w);
         line(w, "since = 0, folded = true;");
         put_all_folds(w, f);
         line(w, "__syncwarp();");

@@ -67,6 +67,7 @@ struct ws_launch {
     int cluster;  /* blocks of a cluster, as the kernel's text declares; 0 or 1: none */
     bool at_load; /* it runs once, before all calls, and writes what is kept alone; those that run
                      in each come behind */
+    bool alone;   /* the program has no other: its text does not wait for launches before it */
     bool meets;   /* its blocks wait for each other: there is room for all of them at a time */
     int n_args;
     struct ws_arg args[WS_MAX_ARGS];

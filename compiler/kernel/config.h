@@ -83,8 +83,8 @@
          "other one's epilogue goes on (mma=1); chained products: 1: warpgroups begin their "      \
          "products in turn, and one is at what is between them while another's are made")          \
     KNOB(hits, "scatter: sources that a thread tests at a time for whether they go to the x rows " \
-               "of its block, which then reads those only; on the CPU 1: all are sorted by where " \
-               "they go")                                                                          \
+               "of its block, which then reads those only; sort=3: times 256 threads of the "      \
+               "blocks that sort; on the CPU 1: all are sorted by where they go")                  \
     KNOB(sort,                                                                                     \
          "scatter, with hits: 1: launches before sort all sources by where they go, and a block "  \
          "looks at its own; 2: they list where each row's begin, too, and a thread goes along "    \

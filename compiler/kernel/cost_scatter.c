@@ -49,13 +49,13 @@ static double sort_us(const struct kernel *k) {
 
 /* Launches that sort by blocks of rows: each goes along its sources in steps that wait. */
 static double buckets_us(const struct kernel *k, const struct layout *y) {
-    const double LAUNCH_US = 2.5, STEP = 4096, STEP_US = 1, EACH_BUCKET = 2.5e-3, SCATTERED = 0.5;
+    const double LAUNCH_US = 2.5, STEP_US = 1, EACH_BUCKET = 2.5e-3, SCATTERED = 0.5;
     const struct device_limits *d = k->limits;
     double nr = (double)kernel_size(k, AXIS_R), buckets = (double)layout_buckets(k, y),
-           sorts = (double)layout_sort_blocks(k),
-           room = floor(d->smem_unit / (36 * buckets + SMEM_RESERVED)),
-           waves = ceil(sorts / (fmax(1, fmin(room, 8)) * d->units)),
-           steps = ceil(nr / sorts / STEP) * waves;
+           sorts = (double)layout_bucket_blocks(k, y), threads = layout_bucket_threads(k, y),
+           room = floor(d->smem_unit / ((double)layout_bucket_bytes(k, y) + SMEM_RESERVED)),
+           waves = ceil(sorts / (fmax(1, fmin(room, 1024 / threads)) * d->units)),
+           steps = ceil(nr / sorts / (threads * BUCKET_EACH)) * waves;
     return 3 * LAUNCH_US + 2 * steps * (STEP_US + EACH_BUCKET * buckets) +
            nr * (8 + 8 + 16) / (device_gbps(d) * 1e3 * SCATTERED);
 }

@@ -253,11 +253,33 @@ int64_t layout_buckets(const struct kernel *k, const struct layout *y) {
     return (kernel_size(k, AXIS_X) + each - 1) / each;
 }
 
+/* Of each bucket where the next goes, and where those at hand begin; a sum of each warp; and how
+ * many of each bucket each warp has, or all pairs in their place. */
+int64_t layout_bucket_bytes(const struct kernel *k, const struct layout *y) {
+    int64_t room = round_up(layout_buckets(k, y), 2), threads = layout_bucket_threads(k, y),
+            warps = threads / k->limits->warp, counts = 2 * warps * room,
+            staged = 8 * threads * BUCKET_EACH;
+    return 8 * room + 4 * warps + (counts > staged ? counts : staged);
+}
+
+int layout_bucket_threads(const struct kernel *k, const struct layout *y) {
+    enum { LEAST = 256 };
+    (void)k;
+    return y->turns ? LEAST * y->hits : LEAST;
+}
+
+int64_t layout_bucket_blocks(const struct kernel *k, const struct layout *y) {
+    enum { MOST = 1024 };
+    int64_t blocks = tile_count(kernel_size(k, AXIS_R), layout_bucket_threads(k, y) * BUCKET_EACH);
+    return blocks < MOST ? blocks : MOST;
+}
+
 int64_t layout_sort_begin(const struct kernel *k, const struct layout *y) {
     if (sorts_at_once(k, y)) return layout_sort_array(k);
     bool buckets = y->turns || layout_buckets_sort(k, y);
-    int64_t digits = buckets ? layout_buckets(k, y) : SORT_DIGITS;
-    return (buckets ? 2 : 4) * layout_sort_array(k) + 4 * digits * (layout_sort_blocks(k) + 1);
+    int64_t digits = buckets ? layout_buckets(k, y) : SORT_DIGITS,
+            blocks = buckets ? layout_bucket_blocks(k, y) : layout_sort_blocks(k);
+    return (buckets ? 2 : 4) * layout_sort_array(k) + 4 * digits * (blocks + 1);
 }
 
 int64_t layout_order_begin(const struct kernel *k, const struct layout *y) {

@@ -604,6 +604,10 @@ static const char *check_turns(const struct kernel *k, const struct layout *y, s
         return "sort=3 needs rows of an element each, of a known number";
     if (y->threads != k->limits->warp || y->vec > 1 || !is_power_of_two((int)each))
         return "sort=3 needs warps=1, vec=1 and x a power of two";
+    if ((y->hits & (y->hits - 1)) || layout_bucket_threads(k, y) > k->limits->max_threads_block ||
+        layout_bucket_bytes(k, y) > k->limits->smem_block)
+        return arena_printf(a, "sort=3 has no room for blocks of hits=%d times 256 threads",
+                            y->hits);
     return layout_buckets(k, y) <= MOST_BUCKETS
                ? NULL
                : arena_printf(a, "sort=3 by %lld blocks; %d is the limit",

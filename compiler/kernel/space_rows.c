@@ -316,14 +316,18 @@ void propose_own_hits(struct space *s) {
                                       K(hits, 1), K(sort, 2)));
 }
 
-/* Or by warps that take a source a thread: of as many rows as their part of shared memory has. */
+/* Or by warps that take a source a thread: of as many rows as their part of shared memory has; and
+ * sorted by blocks that are no larger than leaves each multiprocessor one, about. */
 void propose_in_turn(struct space *s) {
+    enum { SORTED = 256 * BUCKET_EACH }; /* sources of a block, at a time, for each of hits */
     const struct kernel *k = s->k;
     if (!k->landing) return;
     for (int held = 8; held <= 128; held *= 2)
         for (int u = 1; u <= 8; u *= 2)
-            propose(s, CONFIG(K(x, k->limits->warp * held), K(r, u), K(warps, 1), K(vec, 1),
-                              K(rows, held), K(hits, 1), K(sort, 3)));
+            for (int hits = 1; hits <= 4; hits *= 2)
+                if (hits == 1 || size_of(k, AXIS_R) / (SORTED * hits) > k->limits->units / 2)
+                    propose(s, CONFIG(K(x, k->limits->warp * held), K(r, u), K(warps, 1), K(vec, 1),
+                                      K(rows, held), K(hits, hits), K(sort, 3)));
 }
 
 /* What sorts alone has nothing to choose from: how it goes about it is by how much there is. */

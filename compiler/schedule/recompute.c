@@ -67,6 +67,7 @@ enum {
     WORK_OF_LEAF = 2,     /* address, of each leaf but one of an element of a factor */
     SMALL = 16,           /* times smaller than what is made of it */
     LITTLE = 64,          /* times smaller: it is at hand */
+    HIDES = 1 << 14,      /* bytes that are moved in less time than they are waited for hide none */
     MAX_CLONES = 1 << 12, /* of a program: it must stay a small one */
     FEW = 128,            /* rows of a product that one tile has */
     LEAST = 1 << 13,      /* bytes of a factor */
@@ -215,13 +216,16 @@ static bool would_be_stored(const struct recompute *r, buffer_id x) {
 }
 
 /* Is what nest n makes stored rather than what it is made of, as no more bytes are, which nobody
- * else wants? A product's masked result then takes a load where it is read, and the mask none. */
+ * else wants? A product's masked result then takes a load where it is read, and the mask none; a
+ * sum of bf16 is stored as it is rounded, and made wider and divided where it is read. */
 static bool stands_for_leaf(const struct recompute *r, const struct nest *n) {
     for (uint32_t i = 0; i < n->insts.n; i++) {
         const struct inst *x = &n->insts.at[i];
-        if (x->kind == INST_LOAD && r->readers.at[x->buffer].loads == 1 &&
-            would_be_stored(r, x->buffer) &&
-            buffer_bytes(r->l, n->out) <= buffer_bytes(r->l, x->buffer))
+        if (x->kind != INST_LOAD || r->readers.at[x->buffer].loads > 1 || in_memory(r, x->buffer) ||
+            buffer_bytes(r->l, n->out) > buffer_bytes(r->l, x->buffer))
+            continue;
+        const struct nest *from = writer_of(r, x->buffer);
+        if (would_be_stored(r, x->buffer) || (from && stands_for_leaf(r, from)))
             return !is_inlined(r, n->out);
     }
     return false;
@@ -469,16 +473,35 @@ static int64_t bytes_read(struct recompute *r, uint32_t g) {
     return bytes;
 }
 
+/* Does it say of each place and source whether the source lands there? */
+static bool compares_places(const struct nest *n) {
+    const struct inst *index, *load;
+    return !n->n_reduce && compares_place(n, &n->insts.at[n->insts.n - 1], &index, &load);
+}
+
+/* Points at which a group may make a value. Of sources that land on rows each does on one. */
+static int64_t group_points(const struct recompute *r, const struct group *G) {
+    int64_t rows = axes_numel(r->l, G->x, G->n_x),
+            depth = G->matmul ? 1 : axes_numel(r->l, G->r, G->n_r);
+    for (uint32_t m = 0; m < G->members.n && depth > 1; m++) {
+        const struct nest *n = &r->l->nests.at[G->members.at[m].nest];
+        int64_t places = points_of(r, n) / depth;
+        if (compares_places(n) && places > 0) return rows + rows / places * depth;
+    }
+    return rows * depth;
+}
+
 /* Does all that group g computes, with so much more work, take less than what it moves then? */
 static bool is_hidden(struct recompute *r, uint32_t g, int64_t work, int64_t less, int64_t more) {
     enum { PART = 2 }; /* of the time that memory takes */
     const struct group *G = &r->s->groups.at[g];
-    int64_t bytes = more - less;
+    int64_t bytes = more - less, most = group_points(r, G);
     r->sight++;
     for (uint32_t m = 0; m < G->members.n; m++) {
         const struct nest *n = &r->l->nests.at[G->members.at[m].nest];
+        int64_t points = points_of(r, n);
         int own = nest_work(n);
-        work += (own < 0 ? nest_size(n) : own) * points_of(r, n);
+        work += (own < 0 ? nest_size(n) : own) * (points < most || G->matmul ? points : most);
         if (in_memory(r, n->out) && meet(r, n->out)) bytes += buffer_bytes(r->l, n->out);
     }
     bytes += bytes_read(r, g);
@@ -525,13 +548,13 @@ static int64_t saving(struct recompute *r, buffer_id b, const struct chain *c) {
         int64_t more = 0, read = elements_read(r, G, b, elements);
         if (buffers_with(r, g, c, read, &more) > GROUP_MAX_BUFFERS) return 0;
         saved += dtype_bytes(r->l->buffers.at[b].meta.dtype) * read - more;
-        int64_t depth = G->matmul ? 1 : axes_numel(r->l, G->r, G->n_r);
-        int64_t times = factor ? elements : axes_numel(r->l, G->x, G->n_x) * depth;
+        int64_t times = factor ? elements : group_points(r, G);
         int of = (factor ? factor_work(r, c) : c->work) - at_hand;
         if (of > 0) work += of * times;
         hidden &=
             !G->matmul && times < SHARED * elements && is_hidden(r, g, of * times, size, more);
     }
+    hidden &= saved >= HIDES;
     return saved > chained && (work / WORK_OF_BYTE <= saved || hidden) ? saved : 0;
 }
 
@@ -738,12 +761,6 @@ static bool is_turned(const struct recompute *r, uint32_t nest) {
     return turned;
 }
 
-/* Does it say of each place and source whether the source lands there? */
-static bool compares_places(const struct nest *n) {
-    const struct inst *index, *load;
-    return !n->n_reduce && compares_place(n, &n->insts.at[n->insts.n - 1], &index, &load);
-}
-
 /* May all that group g stores be made again, as far as one sees there? */
 static bool may_go(const struct recompute *r, uint32_t g) {
     const struct group *G = &r->s->groups.at[g];
@@ -807,7 +824,7 @@ static void consider_kernel(struct recompute *r, uint32_t g) {
                     buffers_with(r, by.at[i], &c, elements, &more) <= GROUP_MAX_BUFFERS;
         saved = fits ? saved + read - more : INT64_MIN;
         if (!fits) break;
-        work += c.work * axes_numel(r->l, H->x, H->n_x) * axes_numel(r->l, H->r, H->n_r);
+        work += c.work * group_points(r, H);
         vec_push(r->s->arena, &chains, c);
     }
     r->goes = NO_GROUP;

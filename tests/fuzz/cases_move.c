@@ -386,6 +386,17 @@ static const char *const turns[][2] = {
      "x=1024 r=2 warps=1 vec=1 rows=32 hits=1 sort=3"},
 };
 
+/* Sources enough for blocks of 512 threads, and of 1024, that sort: in turns, some behind the last
+ * that a block has at a time, of as few buckets as warps, and of an odd number. */
+static const char *const many[][2] = {
+    {"graph(%x: f32[1500], %i: i64[25000], %s: f32[25000]) {\n %h = mul(%i, 997)\n"
+     " %j = remainder(%h, 1500)\n %a = index_add(%x, 0, %j, %s)\n return %a\n}\n",
+     "x=256 r=4 warps=1 vec=1 rows=8 hits=2 sort=3"},
+    {"graph(%x: bf16[60000], %i: i64[40000], %s: bf16[40000]) {\n %h = mul(%i, 997)\n"
+     " %j = remainder(%h, 60000)\n %a = index_add(%x, 0, %j, %s)\n return %a\n}\n",
+     "x=256 r=2 warps=1 vec=1 rows=8 hits=4 sort=3"},
+};
+
 /* What lies across, within guards: pads and pieces that end within a tile; rows that neighbours in
  * memory are, whose order in what is stored is another. */
 static const char *const turned[][2] = {
@@ -506,6 +517,10 @@ void cases_move(struct arena *a, case_vec *out) {
         vec_push(a, out,
                  ((struct case_graph){
                      .text = turns[i][0], .every = CASES_DEFAULT, .config = turns[i][1]}));
+    for (size_t i = 0; i < sizeof many / sizeof *many; i++)
+        vec_push(a, out,
+                 ((struct case_graph){
+                     .text = many[i][0], .every = CASES_DEFAULT, .config = many[i][1]}));
     for (size_t i = 0; i < sizeof turned / sizeof *turned; i++)
         vec_push(a, out,
                  ((struct case_graph){

@@ -85,6 +85,7 @@ static void put_launches(struct buf *b, const struct ws_source *s, struct arena 
                    w->smem);
         if (w->cluster > 1) buf_printf(b, ", clusters of %d", w->cluster);
         if (w->at_load) buf_puts(b, ", at load");
+        if (w->alone) buf_puts(b, ", alone");
         buf_puts(b, ", arguments");
         for (int i = 0; i < w->n_args; i++) {
             const struct ws_arg *x = &w->args[i];
@@ -117,6 +118,10 @@ static void put_variant(const struct golden *g, const struct ws_program *p, int 
         return;
     }
     if (ws_emit(p, k, c, g->arena, &s, &d) != WS_OK) fail_msg("%s: %s", g->name, d.text);
+    bool alone = p->n_kernels == 1 && s.n_launches == 1;
+    for (int l = 0; l < s.n_launches; l++) /* what waits for none is launched behind none */
+        if (s.launches[l].alone && (!alone || strstr(s.text, "k_enter")))
+            fail_msg("%s: %s is not alone", g->name, s.launches[l].entry);
     const char *body = strstr(s.text, "/* ---- kernel text");
     assert_non_null(body);
     buf_printf(blocks, "\n%s", s.block);

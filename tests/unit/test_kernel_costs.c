@@ -23,6 +23,8 @@ static const char *const graphs[][2] = {
     {"reversed, padded",
      "graph(%x: f32[214, 508, 1024]) {\n %p = constant_pad_nd(%x, [0, 0, 4, 0])\n"
      " %q = permute(%p, [2, 1, 0])\n %y = relu(%q)\n return %y\n}\n"},
+    {"padded short", "graph(%x: f16[46, 128, 128]) {\n %p = permute(%x, [1, 0, 2])\n"
+                     " %y = constant_pad_nd(%p, [2, 3], 0)\n return %y\n}\n"},
     {"reversed", "graph(%x: f32[214, 512, 1024]) {\n %p = permute(%x, [2, 1, 0])\n %y = relu(%p)\n "
                  "return %y\n}\n"},
     {"turned to odd rows",

@@ -142,6 +142,24 @@ static void test_masked_result(void **state) {
     CHECK(tests);
 }
 
+/* A sum is stored as it is rounded, through what is added to it, and made wider where it is read;
+ * what lands on rows makes a value of a row, or of a source, once for each; few bytes hide no
+ * work. */
+static void test_rounded_sums(void **state) {
+    static const struct test tests[] = {
+        {"graph(%x: bf16[4096, 64]) {\n %w = float(%x)\n %s = sum(%w, 1)\n %p = add(%s, 1)\n"
+         " %a = bfloat16(%p)\n %f = float(%a)\n %e = mul(%f, 2)\n %m = sum(%e, 0)\n"
+         " %d = div(%e, %m)\n %b = bfloat16(%d)\n return %b\n}\n",
+         2, "e: computed again where it is read, saves 16384 bytes"},
+        {"graph(%x: bf16[8192], %i: i64[8192], %s: bf16[8192]) {\n %g = sigmoid(%x)\n"
+         " %f = float(%g)\n %q = mul(%f, %f)\n %m = sum(%q, 0)\n %z = zeros([8192], bf16)\n"
+         " %a = index_add(%z, 0, %i, %s)\n %h = float(%a)\n %d = div(%f, %m)\n"
+         " %y = add(%h, %d)\n return %y\n}\n",
+         2, "to: computed again where it is read"},
+    };
+    CHECK(tests);
+}
+
 /* A reduction is never computed again, nor what a product of matrices reads. */
 static void test_never(void **state) {
     static const struct test tests[] = {
@@ -344,6 +362,7 @@ int main(void) {
         cmocka_unit_test(test_kernel_goes_whole),
         cmocka_unit_test(test_hidden),
         cmocka_unit_test(test_masked_result),
+        cmocka_unit_test(test_rounded_sums),
         cmocka_unit_test(test_never),
         cmocka_unit_test(test_masks),
         cmocka_unit_test(test_factors),

@@ -435,8 +435,9 @@ K_DEVICE void k_sort_count(const unsigned *keys, unsigned n, int shift, unsigned
     counts[tid * gridDim.x + blockIdx.x] = own[tid];
 }
 
-/* What threads before this one have, in all; own is shared memory for a number of each warp, which nobody uses. */
-template <int WARPS = 8> K_DEVICE unsigned k_sort_before(unsigned v, unsigned *own) {
+/* What threads before this one have, in all, and *all what all have; own is shared memory for a number of each warp, which
+ * nobody uses. */
+template <int WARPS = 8> K_DEVICE unsigned k_sort_before(unsigned v, unsigned *own, unsigned *all = nullptr) {
     const unsigned lane = threadIdx.x & 31, warp = threadIdx.x / 32;
     unsigned sum = v, before = 0;
 #pragma unroll
@@ -448,6 +449,11 @@ template <int WARPS = 8> K_DEVICE unsigned k_sort_before(unsigned v, unsigned *o
     __syncthreads();
 #pragma unroll
     for (unsigned w = 0; w < WARPS; w++) before += w < warp ? own[w] : 0;
+    if (all) {
+        *all = 0;
+#pragma unroll
+        for (unsigned w = 0; w < WARPS; w++) *all += own[w];
+    }
     __syncthreads();
     return before + sum - v;
 }
@@ -527,10 +533,10 @@ K_DEVICE void k_sort_move(const unsigned *keys, const unsigned *order, unsigned 
     }
 }
 
-/* Sources of 256 threads, EACH in rows of a warp, go to the buckets keys >> shift, those of key ~0 to none. `all` has a
- * number for each bucket: how many sources of the block it has. */
+/* Sources of the block's threads, EACH in rows of a warp, go to the buckets keys >> shift, those of key ~0 to none. `all` has
+ * a number for each bucket: how many sources of the block it has. */
 K_DEVICE void k_bucket_clear(unsigned *all, int buckets) {
-    for (int d = (int)threadIdx.x; d < buckets; d += 256) all[d] = 0;
+    for (int d = (int)threadIdx.x; d < buckets; d += (int)blockDim.x) all[d] = 0;
     __syncthreads();
 }
 template <int EACH> K_DEVICE void k_bucket_count(const unsigned (&keys)[EACH], int shift, unsigned *all) {
@@ -540,7 +546,7 @@ template <int EACH> K_DEVICE void k_bucket_count(const unsigned (&keys)[EACH], i
 }
 K_DEVICE void k_bucket_store(const unsigned *all, int buckets, unsigned *counts) {
     __syncthreads();
-    for (int d = (int)threadIdx.x; d < buckets; d += 256) counts[(int)blockIdx.x * buckets + d] = all[d];
+    for (int d = (int)threadIdx.x; d < buckets; d += (int)blockDim.x) counts[(int)blockIdx.x * buckets + d] = all[d];
 }
 
 /* counts[b][d] become what blocks before b have of bucket d; totals[d]: what all have. A thread has a bucket, of EACH
@@ -569,15 +575,15 @@ K_DEVICE void k_bucket_scan(unsigned *counts, int blocks, int buckets, unsigned 
 }
 
 /* next[d] is where the block's first source of bucket d goes; begin[d] where that bucket begins. `own` is shared memory
- * for 8 numbers of each 256 buckets, of which a thread has one. */
-template <int CHUNKS>
+ * for a number of each warp and each so many buckets as there are threads, of which a thread has one. */
+template <int WARPS, int CHUNKS>
 K_DEVICE void k_bucket_begin(const unsigned *counts, const unsigned *totals, int buckets, unsigned *next, unsigned *own,
                              unsigned *begin) {
     const unsigned lane = threadIdx.x & 31, warp = threadIdx.x / 32;
     unsigned total[CHUNKS], mine[CHUNKS], sum[CHUNKS], so_far = 0;
 #pragma unroll
     for (int c = 0; c < CHUNKS; c++) { /* all under way together */
-        const int d = c * 256 + (int)threadIdx.x;
+        const int d = c * WARPS * 32 + (int)threadIdx.x;
         total[c] = d < buckets ? totals[d] : 0, mine[c] = d < buckets ? counts[(int)blockIdx.x * buckets + d] : 0;
     }
 #pragma unroll
@@ -588,34 +594,35 @@ K_DEVICE void k_bucket_begin(const unsigned *counts, const unsigned *totals, int
             const unsigned other = __shfl_up_sync(0xffffffffu, sum[c], apart);
             sum[c] += lane >= apart ? other : 0;
         }
-        if (lane == 31) own[c * 8 + warp] = sum[c];
+        if (lane == 31) own[c * WARPS + warp] = sum[c];
     }
     __syncthreads();
 #pragma unroll
     for (int c = 0; c < CHUNKS; c++) {
-        const int d = c * 256 + (int)threadIdx.x;
+        const int d = c * WARPS * 32 + (int)threadIdx.x;
         unsigned before = so_far - total[c] + sum[c];
 #pragma unroll
-        for (unsigned w = 0; w < 8; w++) {
-            const unsigned count = own[c * 8 + w];
+        for (unsigned w = 0; w < WARPS; w++) {
+            const unsigned count = own[c * WARPS + w];
             before += w < warp ? count : 0, so_far += count;
         }
-        if (d < buckets) next[d] = before + mine[c];
+        if (d < (buckets + 1) / 2 * 2) next[d] = before + mine[c]; /* words of two have both */
         if (d < buckets && blockIdx.x == 0) begin[d] = before;
     }
     if (blockIdx.x == 0 && threadIdx.x == 0) begin[buckets] = so_far;
     __syncthreads();
 }
 
-/* Those of a bucket, whose number has BITS bits, keep their order. warps[w][d]: where warp w's next source of bucket d
- * goes. A pair is a key and, in its upper half, a name. */
-template <int BITS, int EACH>
-K_DEVICE void k_bucket_move(const unsigned (&keys)[EACH], const unsigned (&named)[EACH], int shift, int buckets,
-                            unsigned *next, unsigned *warps, unsigned long long *pairs) {
+/* Those of a bucket, whose number has BITS bits, keep their order. warps[w][d], of `room` numbers each, an even one: how many
+ * of bucket d warp w has; then how many warps before have. rank[i / 2]: behind how many of its warp, and then of the block,
+ * source i goes, two of these in a word. */
+K_DEVICE unsigned k_half(unsigned word, int i) { return i & 1 ? word >> 16 : word & 0xffff; }
+template <int BITS, int WARPS, int EACH>
+K_DEVICE void k_bucket_rank(const unsigned (&keys)[EACH], unsigned (&rank)[EACH / 2], int shift, int room,
+                            unsigned short *warps) {
     const unsigned lane = threadIdx.x & 31;
-    unsigned *const own = warps + threadIdx.x / 32 * buckets;
-    unsigned rank[EACH];
-    for (int d = (int)threadIdx.x; d < 8 * buckets; d += 256) warps[d] = 0;
+    unsigned short *const own = warps + (int)(threadIdx.x / 32) * room;
+    for (int d = (int)threadIdx.x; d < WARPS / 2 * room; d += WARPS * 32) ((unsigned *)warps)[d] = 0;
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < EACH; i++) {
@@ -624,27 +631,67 @@ K_DEVICE void k_bucket_move(const unsigned (&keys)[EACH], const unsigned (&named
         const unsigned peers = k_peers<BITS>(counted, bucket), before = __popc(peers & ((1u << lane) - 1));
         const unsigned so_far = counted ? own[bucket] : 0;
         __syncwarp();
-        if (counted && before == 0) own[bucket] = so_far + __popc(peers);
+        if (counted && before == 0) own[bucket] = (unsigned short)(so_far + __popc(peers));
         __syncwarp();
-        rank[i] = so_far + before;
+        rank[i / 2] = i & 1 ? rank[i / 2] | (so_far + before) << 16 : so_far + before;
     }
     __syncthreads();
-    for (int d = (int)threadIdx.x; d < buckets; d += 256) {
-        unsigned at = next[d], count[8];
+}
+
+/* ... and to their places: next[d] is where the block's next source of bucket d goes. A pair is a key and, in its upper half,
+ * a name. A thread has the numbers of two buckets, a word, at a time. Pairs come to lie in order in shared memory first, where
+ * `warps` was, as those of a bucket are stored beside each other; starts[d]: where those of bucket d begin there. */
+template <int WARPS, int WORDS, int EACH>
+K_DEVICE void k_bucket_move(const unsigned (&keys)[EACH], const unsigned (&named)[EACH], unsigned (&rank)[EACH / 2], int shift,
+                            int room, unsigned *next, unsigned *starts, unsigned *sums, unsigned short *warps,
+                            unsigned long long *pairs) {
+    enum { THREADS = WARPS * 32 };
+    const unsigned short *const own = warps + (int)(threadIdx.x / 32) * room;
+    unsigned long long *const staged = (unsigned long long *)warps;
+    unsigned all[WORDS], n = 0;
 #pragma unroll
-        for (int w = 0; w < 8; w++) count[w] = warps[w * buckets + d];
+    for (int c = 0; c < WORDS; c++) {
+        const int word = c * THREADS + (int)threadIdx.x;
+        unsigned *const at = (unsigned *)warps + word, chunk;
+        all[c] = 0;
+        if (word < room / 2)
+#pragma unroll 8
+            for (int w = 0; w < WARPS; w++) {
+                const unsigned count = at[w * (room / 2)];
+                at[w * (room / 2)] = all[c];
+                all[c] += count; /* of both: a block has fewer than 2^16 */
+            }
+        const unsigned start = n + k_sort_before<WARPS>((all[c] & 0xffff) + (all[c] >> 16), sums, &chunk);
+        if (word < room / 2) starts[2 * word] = start, starts[2 * word + 1] = start + (all[c] & 0xffff);
+        n += chunk;
+    }
+    __syncthreads();
 #pragma unroll
-        for (int w = 0; w < 8; w++) {
-            warps[w * buckets + d] = at;
-            at += count[w];
-        }
-        next[d] = at;
+    for (int i = 0; i < EACH; i++) {
+        const unsigned d = keys[i] >> shift;
+        const unsigned at = keys[i] != 0xffffffffu ? starts[d] + own[d] + k_half(rank[i / 2], i) : 0;
+        rank[i / 2] = i & 1 ? (rank[i / 2] & 0xffff) | at << 16 : (rank[i / 2] & 0xffff0000u) | at;
     }
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < EACH; i++)
-        if (keys[i] != 0xffffffffu)
-            pairs[own[keys[i] >> shift] + rank[i]] = (unsigned long long)named[i] << 32 | keys[i];
+        if (keys[i] != 0xffffffffu) staged[k_half(rank[i / 2], i)] = (unsigned long long)named[i] << 32 | keys[i];
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {
+        const unsigned j = i * THREADS + threadIdx.x;
+        if (j < n) {
+            const unsigned long long pair = staged[j];
+            const unsigned d = (unsigned)pair >> shift;
+            pairs[next[d] + (j - starts[d])] = pair;
+        }
+    }
+    __syncthreads();
+#pragma unroll
+    for (int c = 0; c < WORDS; c++) {
+        const int word = c * THREADS + (int)threadIdx.x;
+        if (word < room / 2) next[2 * word] += all[c] & 0xffff, next[2 * word + 1] += all[c] >> 16;
+    }
     __syncthreads();
 }
 
