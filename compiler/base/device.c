@@ -87,6 +87,17 @@ bool device_rows_fill(const struct device_limits *d, int64_t rows, int64_t row_b
            rows * d->max_cluster * 2 >= d->units;
 }
 
+bool device_rows_meet(const struct device_limits *d, int64_t rows, int64_t row_bytes,
+                      bool rows_inner) {
+    enum { TIMES = 3 };
+    if (d->kind != DEVICE_CUDA || d->sm < 80 || rows_inner) return false;
+    int64_t chip = (int64_t)d->smem_unit * d->units + d->l2_bytes / 2,
+            least = d->l2_bytes / 8 * 5; /* less stays in L2 from launch to launch */
+    bool alone =
+        device_rows_fill(d, rows, row_bytes, false) && row_bytes <= device_kept_bytes(d, false);
+    return !alone && rows * row_bytes >= least && row_bytes <= TIMES * chip;
+}
+
 bool device_rows_apart(const struct device_limits *d, int64_t rows, int64_t columns,
                        bool rows_inner) {
     enum { NEIGHBOURS = 8 /* f32 of a sector */ };

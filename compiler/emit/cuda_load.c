@@ -62,8 +62,7 @@ static bool loads_by_row(const struct emitter *w, const struct value_node *x) {
     return x->mask & MASK_X || (w->y->peel && !w->y->one_head);
 }
 
-/* The registers that load v fills; those of heads and tails are others. */
-static const char *pack_name(struct emitter *w, value_id v) {
+const char *pack_name(struct emitter *w, value_id v) {
     return arena_printf(w->arena, "%s%u%s", w->ends ? "end" : "q", v,
                         loads_by_row(w, at(w, v)) ? "[e]" : "");
 }

@@ -137,6 +137,15 @@ static bool is_forgotten(struct fuser *f, int64_t rows, int64_t bytes, bool inne
     return bytes * (rows < d->units ? rows : d->units) > d->l2_bytes;
 }
 
+/* Few rows, or long ones, may be kept by many blocks that meet (kernel/layout.c). */
+static bool blocks_may_meet(struct fuser *f, const struct merge *m, int64_t rows, int64_t bytes,
+                            bool inner) {
+    const struct group *A = group_at(f, m->a), *B = group_at(f, m->b);
+    if (f->eager || A->scan || B->scan || A->columns || B->columns || A->n_arms || B->n_arms)
+        return false;
+    return device_rows_meet(f->limits, rows, bytes, inner);
+}
+
 /* With few, long rows a reduction is split over blocks, or most of the device idles. It can be
  * split while its kernel goes along the rows once: what feeds it or stands beside it may join, and
  * what only takes the finished rows; what reads its result per element may not. */
@@ -149,7 +158,7 @@ static const char *too_few_rows(struct fuser *f, const struct merge *m) {
     bool apart = device_rows_apart(f->limits, rows, cols, inner);
     bool forgotten = cols >= DEVICE_LONG_ROW && is_forgotten(f, rows, cols * 4, inner);
     if (!apart && !forgotten) return NULL;
-    if (!goes_twice(f, m)) return NULL;
+    if (!goes_twice(f, m) || blocks_may_meet(f, m, rows, cols * 4, inner)) return NULL;
     if (apart && device_rows_fill(f->limits, rows, cols * 4, inner))
         return arena_printf(f->arena,
                             "a cluster hardly holds rows of %lld bytes, and waits for all of them",
