@@ -131,13 +131,13 @@ static double wanted_bytes(const struct kernel *k, const struct value_node *v) {
 /* The same of blocks that meet: of the rows that they have together what shared memory and half of
  * L2 do not hold comes from memory. */
 static double cost_of_met(const struct kernel *k, const struct layout *y, double blocks) {
-    const double HELD = 0.1, PART = 0.5;
+    const double SHARED = 0.03, L2 = 0.3, PART = 0.5;
     double rows = (double)kernel_size(k, AXIS_X), all = rows * y->split;
     if (blocks > all) blocks = all;
-    double together = k->bytes_read * (blocks < y->split ? 1 : blocks / y->split) / rows,
-           held = blocks * y->kept * (double)layout_stage_bytes(k, y) +
-                  PART * (double)k->limits->l2_bytes;
-    return held >= together ? HELD : HELD + (1 - HELD) * (1 - held / together);
+    double bytes = k->bytes_read * (blocks < y->split ? 1 : blocks / y->split) / rows,
+           kept = fmin(1, blocks * y->kept * (double)layout_stage_bytes(k, y) / bytes),
+           near = fmin(1 - kept, PART * (double)k->limits->l2_bytes / bytes);
+    return SHARED * kept + L2 * near + (1 - kept - near);
 }
 
 /* What it costs to read a row again, of what the first time does, where `blocks` blocks run at a

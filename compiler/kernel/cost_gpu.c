@@ -255,10 +255,18 @@ static double finish_turns(const struct kernel *k, const struct layout *y) {
     return (double)((y->split + all - 1) / all);
 }
 
-double cost_finish_us(const struct kernel *k, const struct layout *y) {
+/* The memory idles while all blocks that it serves meet; of rows beside each other the others go on.
+ */
+static double meetings_us(const struct kernel *k, const struct layout *y) {
     const double MEETING = 2.5;
+    double rows = (double)kernel_size(k, AXIS_X),
+           beside = fmin(rows, fmax(1, (double)y->fit * k->limits->units / y->split));
+    return k->levels * MEETING * fmax(1, rows / (beside * beside));
+}
+
+double cost_finish_us(const struct kernel *k, const struct layout *y) {
     if (y->split == 1) return 0;
-    if (y->meets) return k->levels * MEETING;
+    if (y->meets) return meetings_us(k, y);
     return (y->last_block ? 1.0 : 1.1) + finish_turns(k, y);
 }
 
