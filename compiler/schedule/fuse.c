@@ -93,6 +93,13 @@ static const struct group *as_split(struct fuser *f, const struct merge *m, uint
     return split ? split : group_at(f, g);
 }
 
+/* Are rows of group g neighbours in memory? Its axes may be split, where what it reads has them as
+ * they were. */
+static bool rows_lie_inside(struct fuser *f, uint32_t g) {
+    const struct group *G = group_at(f, g);
+    return bytes_along(f, g, G->x, G->n_x) > bytes_along(f, g, G->r, G->n_r);
+}
+
 /* Does this member of a group go along the rows of the host? */
 static bool goes_along(struct fuser *f, const struct merge *m, uint32_t g, const struct member *M) {
     const struct group *H = as_split(f, m, m->host);
@@ -154,7 +161,7 @@ static const char *too_few_rows(struct fuser *f, const struct merge *m) {
     if (!H->n_r || H->matmul) return NULL;
     int64_t rows = axes_numel(f->l, H->x, H->n_x - H->n_arms),
             cols = axes_numel(f->l, H->r, H->n_r);
-    bool inner = bytes_along(f, m->host, H->x, H->n_x) > bytes_along(f, m->host, H->r, H->n_r);
+    bool inner = rows_lie_inside(f, m->host);
     bool apart = device_rows_apart(f->limits, rows, cols, inner);
     bool forgotten = cols >= DEVICE_LONG_ROW && is_forgotten(f, rows, cols * 4, inner);
     if (!apart && !forgotten) return NULL;
@@ -339,7 +346,7 @@ static const char *scanned_rows_reason(struct fuser *f, const struct merge *m) {
     const struct group *H = as_split(f, m, m->host), *A = group_at(f, m->a), *B = group_at(f, m->b);
     if (!(A->scan || B->scan) || !(reduces_any(f, A) || reduces_any(f, B))) return NULL;
     int64_t rows = axes_numel(f->l, H->x, H->n_x), cols = axes_numel(f->l, H->r, H->n_r);
-    bool inner = bytes_along(f, m->host, H->x, H->n_x) > bytes_along(f, m->host, H->r, H->n_r);
+    bool inner = rows_lie_inside(f, m->host);
     if (block_holds_row(f, m, inner)) return NULL;
     if (goes_twice(f, m))
         return arena_printf(f->arena, "no block holds a row of %lld, to reduce and to scan it",
