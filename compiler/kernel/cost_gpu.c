@@ -258,10 +258,10 @@ static double finish_turns(const struct kernel *k, const struct layout *y) {
 /* The memory idles while all blocks that it serves meet; of rows beside each other the others go on.
  */
 static double meetings_us(const struct kernel *k, const struct layout *y) {
-    const double MEETING = 2.5;
+    const double MEETING = 2.5, PART = 0.01;
     double rows = (double)kernel_size(k, AXIS_X),
            beside = fmin(rows, fmax(1, (double)y->fit * k->limits->units / y->split));
-    return k->levels * MEETING * fmax(1, rows / (beside * beside));
+    return k->levels * (MEETING + PART * y->split) * fmax(1, rows / (beside * beside));
 }
 
 double cost_finish_us(const struct kernel *k, const struct layout *y) {

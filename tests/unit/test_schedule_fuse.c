@@ -307,8 +307,12 @@ static void test_few_rows(void **state) {
           "split"}},
         {"graph(%x: f32[64, 2000000]) {\n %m = amax(%x, 1, True)\n %y = sub(%x, %m)\n"
          " return %y\n}\n",
-         2, /* no cluster keeps them, nor do 64 of them lie in the L2 */
+         2, /* no cluster keeps them, nor do 64 of them lie in the L2, and blocks would meet often */
          {"m  with  y: not fused: a row of 8000000 bytes would be read from memory twice"}},
+        {"graph(%x: f32[4000000]) {\n %m = amax(%x)\n %y = sub(%x, %m)\n return %y\n}\n",
+         2, /* stays in L2 from launch to launch */
+         {"m  with  y: not fused: 1 rows cannot fill 132 units; apart, the reduction can be "
+          "split"}},
         {"graph(%w: bf16[64, 16], %x: bf16[16, 2000000]) {\n %c = mm(%w, %x)\n"
          " %s = sum(%c, 1, True)\n %y = sub(%c, %s)\n return %y\n}\n",
          2, /* so the product has the sum */
@@ -319,6 +323,18 @@ static void test_few_rows(void **state) {
          " return %y\n}\n",
          1, /* a cluster's shared memory keeps them */
          {"m  with  y: fused"}},
+        {"graph(%x: f32[8, 2000000]) {\n %m = amax(%x, 1, True)\n %y = sub(%x, %m)\n"
+         " return %y\n}\n",
+         1, /* or that of all blocks, which meet */
+         {"m  with  y: fused"}},
+        {"graph(%x: f32[32000000]) {\n %m = amax(%x)\n %y = sub(%x, %m)\n return %y\n}\n",
+         1,
+         {"m  with  y: fused"}},
+        {"graph(%x: f32[1, 128, 262144], %w: f32[128]) {\n %v = view(%x, [1, 8, 4194304])\n"
+         " %m = amax(%v, 2, True)\n %y = sub(%v, %m)\n %z = view(%y, [1, 128, 262144])\n"
+         " %u = unsqueeze(%w, 1)\n %r = mul(%z, %u)\n return %r\n}\n",
+         1, /* of which a reshape splits the axes; all of a row read few weights */
+         {"m  with  y+r: fused, axes split"}},
         {"graph(%x: f32[4, 65536]) {\n %s = sum(%x, 1)\n %y = exp(%x)\n return %s, %y\n}\n",
          1, /* parts of a row can store their elements, too */
          {"s  with  y: fused"}},
