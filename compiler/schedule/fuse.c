@@ -696,7 +696,8 @@ static void join(struct fuser *f, const struct merge *m) {
 static bool is_epilogue(struct fuser *f, uint32_t g, uint32_t h) {
     const struct group *G = group_at(f, g), *H = group_at(f, h);
     return H->n_r && !H->matmul && !G->n_r && depends(f, g, h) &&
-           axes_numel(f->l, G->x, G->n_x) <= axes_numel(f->l, H->x, H->n_x);
+           axes_numel(f->l, G->x, G->n_x) <= axes_numel(f->l, H->x, H->n_x) &&
+           !waits_beside(f, g, h);
 }
 
 /* Is g a copy of what product h comes to, in another order? */
