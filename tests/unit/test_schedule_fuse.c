@@ -341,7 +341,7 @@ static void test_few_rows(void **state) {
         {"graph(%h: bf16[4, 65536]) {\n %x = convert(%h, f32)\n %m = amax(%x, 1)\n %t = expsum(%x, "
          "1)\n %l = log(%t)\n %y = add(%l, %m)\n return %y\n}\n",
          1, /* what both reductions read, and what takes both */
-         {"m+y  with  t+l: fused", "x  with  m+t+l+y: fused"}},
+         {"x+m  with  t+l: fused", "x+m+t+l  with  y: fused"}},
         {"graph(%x: f32[4, 65536]) {\n %c = cumsum(%x, 1)\n %y = mul(%c, 2)\n return %y\n}\n",
          1, /* a scan has its results as it goes along */
          {"c  with  y: fused"}},
@@ -604,7 +604,7 @@ static void test_scanned_rows(void **state) {
         {"graph(%x: f32[640, 5000]) {\n %c = cumsum(%x, 1)\n %s = sum(%x, 1)\n"
          " %m = amax(%c, 1)\n %t = mul(%s, %m)\n return %c, %t\n}\n",
          1, /* of both, and of what they come to */
-         {"c+m  with  s+t: fused"}},
+         {"c+s  with  m+t: fused"}},
         {"graph(%x: f32[64, 500, 48]) {\n %p = softmax(%x, 1)\n %c = cumsum(%p, 1)\n"
          " return %c\n}\n",
          1, /* a block has all of a row */
