@@ -87,9 +87,9 @@ bool device_rows_fill(const struct device_limits *d, int64_t rows, int64_t row_b
            rows * d->max_cluster * 2 >= d->units;
 }
 
-/* Of what the chip keeps at a time: of more rows all blocks would meet again and again, and memory
- * idle meanwhile. A norm of 134 MB takes an H200 98 us so and 99 by two launches, two norms of 67 MB
- * 81 and 88; 64 rows of 67 MB take it 3655 us and 2928. */
+/* Of what the chip keeps at a time: of more rows all blocks would meet again and again, and
+ * memory idle meanwhile. A norm of 134 MB takes an H200 98 us so and 99 by two launches, two
+ * norms of 67 MB 81 and 88; 64 rows of 67 MB take it 3655 us and 2928. */
 bool device_rows_meet(const struct device_limits *d, int64_t rows, int64_t row_bytes,
                       bool rows_inner) {
     const double TIMES = 2.5;

@@ -1,6 +1,6 @@
 /* cuda_split.c: reductions whose rows are spread over blocks, in CUDA. Each block leaves what it
- * has in the workspace as part[block][x]; then a second launch adds that up, or all blocks do, which
- * meet and go on (meet=1), or the last block to come:
+ * has in the workspace as part[block][x]; then a second launch adds that up, or all blocks do,
+ * which meet and go on (meet=1), or the last block to come:
  *
  *     if (tr == 0) part1[part * nx + x] = a1[e];
  *     if (!k_is_last_block(tickets + px, 64)) return;
@@ -34,7 +34,7 @@ void put_draw(struct emitter *w) {
     line(w, "const unsigned drawn = k_draw(tickets + px, %d);", w->y->split);
 }
 
-/* What blocks leave in the workspace: reductions of the first phase, or of all that they meet in. */
+/* What blocks leave in the workspace: reductions of phase 0, or of all that they meet in. */
 static uint32_t phases_parted(const struct emitter *w) {
     return w->y->meets ? block_meetings(w->p) : 1;
 }

@@ -1,5 +1,5 @@
-/* scales_last.c: a factor that is the same for all that is summed up, taken of the sum, where it has
- * to be waited for.
+/* scales_last.c: a factor that is the same for all that is summed up, taken of the sum, where it
+ * has to be waited for.
  *
  *   %q = mul(%x, %x)                           %q = mul(%x, %x)
  *   %s = rsqrt(mean(%q, dims, True))           %s = rsqrt(mean(%q, dims, True))
@@ -8,13 +8,13 @@
  *
  * The sum of y would go along x a second time, when the mean is there; that of x goes along with
  * the mean's. So do extrema, of which a factor below 0 makes the other one; sums of squares, and
- * variances, of which it is squared. That pays where the pass that the factor waits for is one of
- * its own: of rows that are too few to fill the device, or too long to be kept, on a GPU.
+ * variances, of which it is squared. That pays where the pass that the factor waits for is one
+ * of its own: of rows that are too few to fill the device, or too long to be kept, on a GPU.
  *
  * An extremum that is compared with what it is one of stays: both have to be one number.
  *
- * Needs: a decomposed, simplified graph, in which one_pass.c has found variances. Keeps: values, but
- * for rounding, and but for a factor that is infinite. */
+ * Needs: a decomposed, simplified graph, in which one_pass.c has found variances. Keeps: values,
+ * but for rounding, and but for a factor that is infinite. */
 #include "graph/decompose.h"
 #include "graph/traits.h"
 

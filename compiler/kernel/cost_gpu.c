@@ -255,8 +255,7 @@ static double finish_turns(const struct kernel *k, const struct layout *y) {
     return (double)((y->split + all - 1) / all);
 }
 
-/* The memory idles while all blocks that it serves meet; of rows beside each other the others go on.
- */
+/* The memory idles while all blocks that it serves meet; others of rows beside these go on. */
 static double meetings_us(const struct kernel *k, const struct layout *y) {
     const double MEETING = 2.5, PART = 0.01;
     double rows = (double)kernel_size(k, AXIS_X),

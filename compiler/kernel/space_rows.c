@@ -78,8 +78,9 @@ static int most_warps(const struct kernel *k) {
     return k->limits->max_threads_block / k->limits->warp;
 }
 
-/* Rows that no cluster keeps, or that are too few to fill the device, by blocks that meet: as many as
- * are at work at a time, or a part of them, so that what these have of their rows stays on the chip. */
+/* Rows that no cluster keeps, or that are too few to fill the device, by blocks that meet: as
+ * many as are at work at a time, or a part of them, so that what these have of their rows stays
+ * on the chip. */
 static void propose_meeting(struct space *s) {
     enum { LEAST_BLOCKS = 8, MOST_FIT = 4 };
     const struct kernel *k = s->k;

@@ -826,8 +826,8 @@ static const char *const sequences[] = {
     " %i = argmax(%y, 1)\n return %m, %i, %y\n}\n",
 };
 
-/* Blocks that meet: of one row and of several; once and three times; what they keep is all, the end,
- * or nothing; some have fewer tiles than others, or none; of heads and tails. */
+/* Blocks that meet: of one row and of several; once and three times; what they keep is all, the
+ * end, or nothing; some have fewer tiles than others, or none; of heads and tails. */
 static const struct {
     const char *text, *config;
 } meeting[] = {

@@ -307,7 +307,7 @@ static void test_few_rows(void **state) {
           "split"}},
         {"graph(%x: f32[64, 2000000]) {\n %m = amax(%x, 1, True)\n %y = sub(%x, %m)\n"
          " return %y\n}\n",
-         2, /* no cluster keeps them, nor do 64 of them lie in the L2, and blocks would meet often */
+         2, /* no cluster keeps them, nor L2 64 of them, and blocks would meet often */
          {"m  with  y: not fused: a row of 8000000 bytes would be read from memory twice"}},
         {"graph(%x: f32[4000000]) {\n %m = amax(%x)\n %y = sub(%x, %m)\n return %y\n}\n",
          2, /* stays in L2 from launch to launch */
