@@ -164,8 +164,7 @@ static const char *check_shift(const struct kernel *k, struct layout *y) {
 static const char *check_split(const struct kernel *k, const struct layout *y, struct arena *a) {
     if (y->split == 1) return NULL;
     if (!reduces_rows(k) || (kernel_reads_twice(k) && !y->meets))
-        return arena_printf(a, "split=%d needs a kernel that goes along its rows once, or meet=1",
-                            y->split);
+        return arena_printf(a, "split=%d needs a kernel that goes along its rows once", y->split);
     int64_t steps = (kernel_size(k, AXIS_R) + y->br - 1) / y->br;
     if (y->split > steps)
         return arena_printf(a, "split=%d but a row has only %lld steps of r=%d", y->split,

@@ -258,15 +258,16 @@ static int64_t bytes_shared(const struct by_rows *s, const struct leaves *read, 
     return shared;
 }
 
-/* Bytes saved by a cut of n; 0 if that is no gain. */
+/* Bytes saved by a cut of n; 0 if that is no gain. Rows beside n are there anyway, few or not. */
 static int64_t gain(const struct by_rows *s, const struct nest *n, const struct leaves *read,
-                    const struct cut *c) {
+                    const struct cut *c, bool beside) {
     bool rows_inner = false;
     int64_t rows = axes_numel(s->l, n->axes, n->n_axes) * axes_numel(s->l, c->outer, c->n_outer);
     int64_t columns = axes_numel(s->l, c->inner, c->n_inner);
     int bytes = dtype_bytes(dtype_opmath(n->insts.at[n->insts.n - 1].dtype));
     int64_t saved = bytes_shared(s, read, c, &rows_inner) - 2 * rows * bytes;
-    if (saved <= 0 || device_rows_apart(s->limits, rows, columns, rows_inner)) return 0;
+    bool apart = !beside && device_rows_apart(s->limits, rows, columns, rows_inner);
+    if (saved <= 0 || apart) return 0;
     return another_between(s, n, read, c) ? 0 : saved;
 }
 
@@ -385,7 +386,7 @@ static void best_beside(const struct by_rows *s, uint32_t k, const struct leaves
                 if (x->buffer != y->buffer || buffer_bytes(s->l, x->buffer) <= *most) continue;
                 if (!lies_beside(s, k, b)) continue;
                 if (!rows_beside(s, n, y, &s->l->nests.at[b], x, &rows)) continue;
-                int64_t saved = cut_by(s, n, &rows, &c) ? gain(s, n, read, &c) : 0;
+                int64_t saved = cut_by(s, n, &rows, &c) ? gain(s, n, read, &c, true) : 0;
                 if (saved <= *most) continue;
                 *most = saved;
                 *best = c;
@@ -412,7 +413,7 @@ static struct cut best_cut(const struct by_rows *s, uint32_t k, struct nest *n) 
         read = (struct leaves){.seen = map_new(s->l->arena)};
         add_leaves(s, &read, n, NULL, NULL, 0);
         for (uint32_t i = 0; i < read.at.n; i++) {
-            int64_t saved = cut_by(s, n, &read.at.at[i], &c) ? gain(s, n, &read, &c) : 0;
+            int64_t saved = cut_by(s, n, &read.at.at[i], &c) ? gain(s, n, &read, &c, false) : 0;
             if (saved <= most) continue;
             most = saved;
             best = c;

@@ -577,6 +577,14 @@ static void test_rows_beside(void **state) {
          " %m = amax(%h, 1)\n return %s, %m\n}\n",
          2, /* a part of it */
          {NULL}},
+        {"graph(%x: f32[25088, 512]) {\n %s = sum(%x, 0)\n %m = amax(%x)\n %y = exp(%x)\n"
+         " return %s, %m, %y\n}\n",
+         2, /* few of them, but there */
+         {"s  with  m_rows: fused"}},
+        {"graph(%x: f32[3000, 131072]) {\n %q = mul(%x, %x)\n %s = sum(%q)\n %m = amax(%x, 0)\n"
+         " %y = mul(%m, %s)\n return %y\n}\n",
+         3, /* what takes both comes later than they become one */
+         {"q+s_rows  with  m: fused"}},
     };
     static const struct fusion apart[] = {
         {"graph(%x: f32[640, 50]) {\n %a = slice(%x, 1, 0, 40)\n %b = slice(%x, 1, 10, 50)\n"
