@@ -1,4 +1,4 @@
-/* test_graph_scales_last.c: which factors are taken of a reduction, which stay, and that values are
+/* test_graph_factors_of_sums.c: which factors are taken of a reduction, which stay, and that values are
  * the same but for rounding. */
 #include "graph_test.h"
 
@@ -47,7 +47,7 @@ static const char rows[] =
 static void judge(const char *head, const char *body, bool stays) {
     struct arena *a = arena_new();
     struct graph *g = primitive(a, arena_printf(a, "%s%s}\n", head, body));
-    struct graph *h = graph_scales_last(g, &gpu);
+    struct graph *h = graph_factors_of_sums(g, &gpu);
     const char *why = graph_verify(h, true);
     if (why) fail_msg("%s\n%s", why, printed(h));
     bool is = h == g;

@@ -1,4 +1,4 @@
-/* scales_last.c: a factor that is the same for all that is summed up, taken of the sum, where it
+/* factors_of_sums.c: a factor that is the same for all that is summed up, taken of the sum, where it
  * has to be waited for.
  *
  *   %q = mul(%x, %x)                           %q = mul(%x, %x)
@@ -141,7 +141,7 @@ static node_id scale_last(struct build *b, const struct node *n, const struct sc
     return reshape(b, out, &n->meta);
 }
 
-struct graph *graph_scales_last(struct graph *g, const struct device_limits *limits) {
+struct graph *graph_factors_of_sums(struct graph *g, const struct device_limits *limits) {
     uint32_t n = g->nodes.n;
     struct scales c = {.from = g,
                        .limits = limits,
