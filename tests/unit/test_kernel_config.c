@@ -92,8 +92,7 @@ static void test_given_twice(void **state) {
 /* ---- legality -------------------------------------------------------------------------------- */
 
 static const char softmax[] = "graph(%x: f32[100, 1000]) {\n %y = softmax(%x, 1)\n return %y\n}\n";
-static const char long_softmax[] =
-    "graph(%x: f32[60000]) {\n %y = softmax(%x, 0)\n return %y\n}\n";
+static const char long_softmax[] = "graph(%x: f32[60000]) {\n %y = softmax(%x, 0)\n return %y\n}\n";
 static const char softmax_columns[] =
     "graph(%x: f32[1000, 100]) {\n %y = softmax(%x, 0)\n return %y\n}\n";
 static const char odd_columns[] = /* 8 divides their elements, 16 does not */

@@ -323,15 +323,15 @@ static void test_few_rows(void **state) {
          " return %y\n}\n",
          1, /* a cluster's shared memory keeps them */
          {"m  with  y: fused"}},
-        {"graph(%x: f32[8, 2000000]) {\n %m = amax(%x, 1, True)\n %y = sub(%x, %m)\n"
+        {"graph(%x: f32[8, 1900000]) {\n %m = amax(%x, 1, True)\n %y = sub(%x, %m)\n"
          " return %y\n}\n",
          1, /* or that of all blocks, which meet */
          {"m  with  y: fused"}},
         {"graph(%x: f32[32000000]) {\n %m = amax(%x)\n %y = sub(%x, %m)\n return %y\n}\n",
          1,
          {"m  with  y: fused"}},
-        {"graph(%x: f32[1, 128, 262144], %w: f32[128]) {\n %v = view(%x, [1, 8, 4194304])\n"
-         " %m = amax(%v, 2, True)\n %y = sub(%v, %m)\n %z = view(%y, [1, 128, 262144])\n"
+        {"graph(%x: f32[1, 128, 131072], %w: f32[128]) {\n %v = view(%x, [1, 8, 2097152])\n"
+         " %m = amax(%v, 2, True)\n %y = sub(%v, %m)\n %z = view(%y, [1, 128, 131072])\n"
          " %u = unsqueeze(%w, 1)\n %r = mul(%z, %u)\n return %r\n}\n",
          1, /* of which a reshape splits the axes; all of a row read few weights */
          {"m  with  y+r: fused, axes split"}},
