@@ -241,6 +241,7 @@ static void decompose(struct compile *c) {
         c->graph = graph_store_reshaped(graph_turn_products(graph_channels_last(c->graph)));
     if (c->limits->kind != DEVICE_CUDA) c->graph = graph_simplify(graph_widen_scores(c->graph));
     make_one_pass(c);
+    c->graph = graph_factors_of_sums(c->graph, c->limits);
 }
 
 /* The same with outputs as filters, where that takes less by itself, and in all: what sums up the

@@ -60,6 +60,11 @@ int64_t device_image_bytes(const struct device_limits *d);
  * are made twice. */
 bool device_rows_fill(const struct device_limits *d, int64_t rows, int64_t row_bytes,
                       bool rows_inner);
+/* May blocks that meet keep a good part of such rows on the chip, which has to be all of it: rows
+ * that are neighbours in memory are none of theirs. */
+bool device_rows_meet(const struct device_limits *d, int64_t rows, int64_t row_bytes,
+                      bool rows_inner);
+
 /* Bytes of a row that a cluster can keep: in half of its registers, or in shared memory, if these
  * are neighbours. */
 int64_t device_kept_bytes(const struct device_limits *d, bool rows_inner);

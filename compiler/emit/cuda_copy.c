@@ -59,8 +59,8 @@ static void put_copy(struct emitter *w, value_id v) {
 }
 
 static void put_taken(struct emitter *w, value_id v) {
-    line(w, "q%u%s[u] = k_load_shared<%s, %d>(%s);", v, at(w, v)->mask & MASK_X ? "[e]" : "",
-         memory_type(w, at(w, v)->dtype), w->y->vec, place(w, v));
+    line(w, "%s[u] = k_load_shared<%s, %d>(%s);", pack_name(w, v), memory_type(w, at(w, v)->dtype),
+         w->y->vec, place(w, v));
 }
 
 static void each_load(struct emitter *w, const struct phase *f,
@@ -82,10 +82,11 @@ void put_tile_copies(struct emitter *w) {
 
 void put_copied(struct emitter *w, const struct phase *f) { each_load(w, f, put_taken); }
 
-/* Does a block of a cluster have fewer tiles than others? */
+/* Does a block of those that share a row have fewer tiles than others? */
 static bool lacks_slots(const struct emitter *w) {
     int64_t tiles = (kernel_size(w->k, AXIS_R) + w->y->br - 1) / w->y->br;
-    return w->y->cluster > 1 && tiles % w->y->cluster;
+    int blocks = w->y->meets ? w->y->split : w->y->cluster;
+    return blocks > 1 && tiles % blocks;
 }
 
 /* A slot that is a constant leaves less to compute for each of its vectors than one that counts;
@@ -98,7 +99,7 @@ static void open_unrolled_slots(struct emitter *w) {
     else
         line(w, "#pragma unroll %d", some);
     open_brace(w, "for (int slot = 0; slot < %d; slot++)", w->y->kept);
-    line(w, "const k_idx base = r_begin + slot * %d;", w->y->br);
+    line(w, "const k_idx base = %s + slot * %d;", w->y->meets ? "r_kept" : "r_begin", w->y->br);
 }
 
 void open_slots(struct emitter *w) {

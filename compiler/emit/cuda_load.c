@@ -71,7 +71,7 @@ static bool loads_by_row(const struct emitter *w, const struct value_node *x) {
  * is loaded while the one before it is at hand. */
 static const char *prefix(const struct emitter *w) { return w->ends ? "end" : w->next ? "n" : "q"; }
 
-static const char *pack_name(struct emitter *w, value_id v) {
+const char *pack_name(struct emitter *w, value_id v) {
     return arena_printf(w->arena, "%s%u%s", prefix(w), v, loads_by_row(w, at(w, v)) ? "[e]" : "");
 }
 

@@ -340,10 +340,60 @@ static bool by_elements(struct emitter *w, const struct phase *f) {
     return any && w->y->rows_inner && w->y->vec > 1;
 }
 
+/* Blocks that meet go along their parts forwards, and back in the next phase: what they have read
+ * last is in L2 still. */
+static void open_steps(struct emitter *w, uint32_t phase) {
+    const struct layout *y = w->y;
+    if (!y->meets)
+        open_brace(w, "for (k_idx base = r_begin; base < r_end; base += %d)", y->br);
+    else if (phase % 2 == 0)
+        open_brace(w, "for (k_idx base = r_begin; base < r_again; base += %d)", y->br);
+    else
+        open_brace(w,
+                   "for (k_idx base = r_begin + (r_again - r_begin + %d) / %d * %d - %d; base >= "
+                   "r_begin; base -= %d)",
+                   y->br - 1, y->br, y->br, y->br, y->br);
+}
+
+/* The tiles of a phase: all that a block has, or those that are kept in shared memory. */
+static void put_tiles(struct emitter *w, uint32_t phase, int *smem) {
+    const struct phase *f = &w->p->phases.at[phase];
+    const struct layout *y = w->y;
+    bool loops = !y->one_read && !y->grid_r;
+    if (loops && !y->kept && by_elements(w, f)) line(w, "#pragma unroll 1");
+    if (y->kept)
+        open_slots(w);
+    else if (loops)
+        open_steps(w, phase);
+    else if (y->grid_r && !y->peel)
+        open_scope(w);
+    put_kept(w, f, phase == 0);
+    const struct phase loads = loads_of_row(w, f);
+    declare_packs(w, &loads);
+    put_turns(w, &loads, smem);
+    put_loads(w, &loads);
+    put_tile(w, f);
+    put_tile_folds(w, f);
+    if (y->kept)
+        close_slots(w);
+    else if (loops || (y->grid_r && !y->peel))
+        close_brace(w);
+}
+
+/* Those that have no room in shared memory, as long as L2 has some of them; then the others. */
+static void put_tiles_met(struct emitter *w, uint32_t phase, int *smem) {
+    const struct layout *y = w->y;
+    struct layout again = *y;
+    again.kept = 0;
+    w->y = &again;
+    if (y->kept < layout_tiles_met(w->k, y)) put_tiles(w, phase, smem);
+    w->y = y;
+    if (y->kept) put_tiles(w, phase, smem);
+}
+
 static void put_phase(struct emitter *w, uint32_t index, int *smem) {
     const struct phase *f = &w->p->phases.at[index];
     const struct layout *y = w->y;
-    bool loops = !y->one_read && !y->grid_r;
     line(w, "/* phase %u */", index);
     w->folds = layout_row_folds(w->k, y);
     if (!phase_rounds(w, f)) w->folds.levels = 0;
@@ -356,30 +406,14 @@ static void put_phase(struct emitter *w, uint32_t index, int *smem) {
     declare_folds(w, f);
     if (y->peel && !y->one_read) open_scope(w);
     put_end_loads(w, f);
-    if (loops && !y->kept && by_elements(w, f)) line(w, "#pragma unroll 1");
-    if (y->kept)
-        open_slots(w);
-    else if (loops)
-        open_brace(w, "for (k_idx base = r_begin; base < r_end; base += %d)", y->br);
-    else if (y->grid_r && !y->peel)
-        open_scope(w);
-    put_kept(w, f, index == 0);
-    const struct phase loads = loads_of_row(w, f);
-    declare_packs(w, &loads);
-    put_turns(w, &loads, smem);
-    put_loads(w, &loads);
-    put_tile(w, f);
-    put_tile_folds(w, f);
-    if (y->kept)
-        close_slots(w);
-    else if (loops || (y->grid_r && !y->peel))
-        close_brace(w);
+    (y->meets ? put_tiles_met : put_tiles)(w, index, smem);
     settle_best(w, f);
     put_end_elements(w, f);
     if (y->peel && !y->one_read) close_brace(w);
     put_unfolded(w, f);
     if (scoped) close_brace(w);
-    if (y->split > 1) return; /* partial results leave the block here */
+    if (y->split > 1 && !y->meets) return; /* partial results leave the block here */
+    if (y->meets && f->reduce.n) put_meeting(w, index, *smem);
     put_combines(w, f, smem);
     struct phase rest = *f;
     if (f->squares.n) settle_squares(w, f, smem, &rest);
@@ -467,6 +501,14 @@ static void put_mirrored_block(struct emitter *w) {
              (long long)w->p->grid);
 }
 
+/* Of what a block has, if blocks meet, the end is kept. */
+static void put_kept_position(struct emitter *w) {
+    const struct layout *y = w->y;
+    line(w, "const k_idx r_kept = r_begin + %lld, r_again = k_clamp(r_kept, r_end);",
+         (long long)(layout_tiles_met(w->k, y) - y->kept) * y->br);
+    line(w, "(void)r_kept; (void)r_again;");
+}
+
 /* Divisions are of unsigned numbers: compilers do not know that those of blocks and threads have no
  * sign, and of a kernel of 20 instructions five are for it. */
 static void put_block_position(struct emitter *w) {
@@ -508,11 +550,14 @@ static void put_block_position(struct emitter *w) {
         line(w, "const k_idx %s = rank * chunk;", y->one_read ? "base" : "r_begin");
         line(w, "const k_idx r_end = k_clamp(%s + chunk, nr);", y->one_read ? "base" : "r_begin");
     } else if (y->split > 1) {
-        line(w, "const k_idx px = (k_idx)blockIdx.x / %d, part = (k_idx)blockIdx.x %% %d;",
-             y->split, y->split);
+        const char *block = "(k_idx)blockIdx.x";
+        if (y->meets) line(w, "const k_idx turn = (k_idx)k_take_turn(tickets, gridDim.x);");
+        if (y->meets) block = "turn";
+        line(w, "const k_idx px = %s / %d, part = %s %% %d;", block, y->split, block, y->split);
         line(w, "const k_idx steps = (nr + %d) / %d;", y->br - 1, y->br);
         line(w, "const k_idx chunk = (steps + %d) / %d * %d;", y->split - 1, y->split, y->br);
         line(w, "const k_idx r_begin = part * chunk, r_end = k_clamp(r_begin + chunk, nr);");
+        if (y->meets) put_kept_position(w);
     } else if (y->circle) {
         line(w, "const k_idx r_end = nr;");
         line(w, "(void)tx; (void)tr; (void)nx; (void)r_end; (void)k_smem;");
@@ -556,9 +601,9 @@ static void put_block(struct emitter *w, const struct ws_launch *l) {
     if (tiles) close_brace(w);
     if (tiles) settle_carried(w, &smem);
     WS_ASSERT(smem <= l->smem); /* layout.c counts the regions that put_combines hands out */
-    if (w->y->split > 1) put_partials(w);
+    if (w->y->split > 1 && !w->y->meets) put_partials(w);
     if (w->y->last_block) put_last_block(w);
-    if (w->y->split == 1) put_row_stores(w);
+    if (w->y->split == 1 || w->y->meets) put_row_stores(w);
     if (w->y->look_back) end_look_back(w);
     if (w->y->blocks) close_block_rows(w);
     if (reads_blocks)
@@ -592,7 +637,7 @@ void emit_cuda_rows(struct emitter *w) {
         return;
     }
     put_block(w, l);
-    if (w->y->split > 1 && !w->y->last_block) emit_finish(w);
+    if (w->y->split > 1 && !w->y->last_block && !w->y->meets) emit_finish(w);
     if (w->k->columns) emit_column_finish(w);
 }
 

@@ -33,6 +33,8 @@ const char *l2_hint(const struct emitter *w);
 const char *load_hint(struct emitter *w, buffer_id b, bool once);
 /* The thread's vector of load v at the step at hand; NULL if that is no load, or of no vector. */
 const char *whole_pack(struct emitter *w, value_id v);
+/* The registers that load v fills; those of heads and tails are others. */
+const char *pack_name(struct emitter *w, value_id v);
 const char *unpack_text(struct emitter *w, value_id v);
 void put_turns(struct emitter *w, const struct phase *f, int *smem);
 void put_loads(struct emitter *w, const struct phase *f);
@@ -229,6 +231,8 @@ void put_draw(struct emitter *w);
 void put_partials(struct emitter *w);
 void put_partial_parameters(struct emitter *w, struct ws_launch *l);
 void put_last_block(struct emitter *w);
+/* meet=1: the accumulators of a phase have what a thread has of all blocks' parts. */
+void put_meeting(struct emitter *w, uint32_t phase, int smem);
 void spread_parts(const struct kernel *k, const value_id *sums, uint32_t n, int parts,
                   int64_t columns, struct layout *y);
 /* Part s of them, of sum v; all of them. */

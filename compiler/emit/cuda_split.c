@@ -1,6 +1,6 @@
 /* cuda_split.c: reductions whose rows are spread over blocks, in CUDA. Each block leaves what it
- * has in the workspace as part[block][x]; then a second launch adds that up, or the last block to
- * come:
+ * has in the workspace as part[block][x]; then a second launch adds that up, or all blocks do,
+ * which meet and go on (meet=1), or the last block to come:
  *
  *     if (tr == 0) part1[part * nx + x] = a1[e];
  *     if (!k_is_last_block(tickets + px, 64)) return;
@@ -34,6 +34,11 @@ void put_draw(struct emitter *w) {
     line(w, "const unsigned drawn = k_draw(tickets + px, %d);", w->y->split);
 }
 
+/* What blocks leave in the workspace: reductions of phase 0, or of all that they meet in. */
+static uint32_t phases_parted(const struct emitter *w) {
+    return w->y->meets ? block_meetings(w->p) : 1;
+}
+
 static long long words_apart(const struct layout *y) { return (long long)y->bx * y->split; }
 
 /* Where the parts of reduction `index` of row e begin. */
@@ -65,17 +70,8 @@ static void put_parts_in_words(struct emitter *w, const struct phase *f) {
     close_brace(w);
 }
 
-/* split > 1: the block's partial results go to the workspace as w[part][x], or into words. */
-void put_partials(struct emitter *w) {
+static void put_parts(struct emitter *w, const struct phase *f) {
     const struct layout *y = w->y;
-    int smem = 0;
-    const struct phase *f = &w->p->phases.at[0];
-    put_combines(w, f, &smem);
-    WS_ASSERT(smem <= y->smem);
-    if (y->in_words) {
-        put_parts_in_words(w, f);
-        return;
-    }
     open_brace(w, "if (tr == 0)");
     open_unrolled(w, "e", y->ex);
     if (!rows_exact(w)) open_brace(w, "if (%s)", row_is_real(w));
@@ -89,6 +85,15 @@ void put_partials(struct emitter *w) {
     close_brace(w);
 }
 
+/* split > 1: the block's partial results go to the workspace as w[part][x], or into words. */
+void put_partials(struct emitter *w) {
+    int smem = 0;
+    const struct phase *f = &w->p->phases.at[0];
+    put_combines(w, f, &smem);
+    WS_ASSERT(smem <= w->y->smem);
+    (w->y->in_words ? put_parts_in_words : put_parts)(w, f);
+}
+
 void add_tickets(struct emitter *w, struct ws_launch *l) {
     WS_ASSERT(l->n_args < WS_MAX_ARGS);
     l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_TICKETS};
@@ -100,13 +105,16 @@ void put_partial_parameters(struct emitter *w, struct ws_launch *l) {
     if (w->y->look_back) put_look_back_parameters(w, l);
     if (layout_sorts(w->k, w->y)) put_sort_parameters(w, l);
     if (w->y->split == 1) return;
-    const struct phase *f = &w->p->phases.at[0];
     int64_t offset = 0;
-    for (uint32_t i = 0; i < f->reduce.n && !w->y->in_words; i++) {
-        buf_printf(&w->b, ", %s *part%u", accumulator_type(w, f->reduce.at[i]), f->reduce.at[i]);
-        offset = add_partial(w, l, f->reduce.at[i], offset);
+    for (uint32_t n = 0; n < phases_parted(w) && !w->y->in_words; n++) {
+        const struct phase *f = &w->p->phases.at[n];
+        for (uint32_t i = 0; i < f->reduce.n; i++) {
+            value_id v = f->reduce.at[i];
+            buf_printf(&w->b, ", %s *part%u", accumulator_type(w, v), v);
+            offset = add_partial(w, l, v, offset);
+        }
     }
-    if (w->y->last_block) add_tickets(w, l);
+    if (w->y->last_block || w->y->meets) add_tickets(w, l);
 }
 
 /* The accumulators hold nothing again. */
@@ -391,6 +399,30 @@ void put_parts_sum(struct emitter *w, const struct parts *p, int threads) {
         close_brace(w);
     }
     if (f.levels) put_batch_folds(w, p, &f, 0);
+}
+
+/* All blocks of a row wait for each other's parts, and take up all of them. The block's own
+ * reductions had the shared memory in which those of the parts will be, but for a barrier. */
+void put_meeting(struct emitter *w, uint32_t phase, int smem) {
+    const struct layout *y = w->y;
+    const struct phase *f = &w->p->phases.at[phase];
+    struct parts parts = {.sums = f->reduce.at,
+                          .n = f->reduce.n,
+                          .parts = y->split,
+                          .t1 = y->t1,
+                          .width = "nx",
+                          .at = "x",
+                          .subscript = "[e]"};
+    put_combines(w, f, &smem);
+    put_parts(w, f);
+    line(w, "k_meet_parts<%d>(tickets + %lld + px, %d, 1);", y->threads,
+         1 + (long long)phase * tile_count(kernel_size(w->k, AXIS_X), y->bx), y->split);
+    start_again(w, f);
+    open_scope(w);
+    line(w, "const int e = 0;");
+    put_x(w, true);
+    put_parts_sum(w, &parts, y->threads);
+    close_brace(w);
 }
 
 /* How the finish lies: threads along x, as the partial results do, and as many along the parts as

@@ -158,7 +158,9 @@ static void put_row_store(struct emitter *w, uint32_t s) {
 void put_row_stores(struct emitter *w) {
     const struct layout *y = w->y;
     if (!w->p->row_stores.n) return;
-    open_brace(w, y->cluster > 1 ? "if (tr == 0 && rank == 0)" : "if (tr == 0)");
+    open_brace(w, y->cluster > 1 ? "if (tr == 0 && rank == 0)"
+                  : y->meets     ? "if (tr == 0 && part == 0)"
+                                 : "if (tr == 0)");
     open_unrolled(w, "e", y->ex);
     if (!rows_exact(w)) open_brace(w, "if (%s)", row_is_real(w));
     if (!y->rows_inner) put_x(w, true);

@@ -421,6 +421,11 @@ struct graph *graph_turn_products(struct graph *g);
  * it has found. */
 int graph_one_pass(struct graph *g, const struct device_limits *limits, bool behind);
 
+/* factors_of_sums.c: sum(x * s) as sum(x) * s, where s is the same for all that is summed up and has
+ * to be waited for. Needs: a decomposed, simplified graph behind one_pass.c. Returns such a
+ * graph in the same arena, or g. */
+struct graph *graph_factors_of_sums(struct graph *g, const struct device_limits *limits);
+
 /* channels_last.c: images between convolutions have their channels innermost, for a device that
  * multiplies matrices of 16 bits, or f32 in tf32. Needs: a decomposed, simplified graph. Returns
  * a new graph in the same arena, or g. */

@@ -51,6 +51,10 @@ const char *infer_shape(const struct infer *in, const struct meta *m); /* "[4, 8
 /* Which dimensions a D or D[] argument names (None and () are all), as a bit set. */
 uint32_t dims_set(struct exprs *p, const struct arg *a, int rank);
 uint32_t dims_of(const struct graph *g, const struct node *n, const char *param, int rank);
+/* one_pass.c: are x's rows, which dims reduce, too few to fill the device, or too long to be
+ * kept, so that each reduction of them that another one waits for is a pass over memory? */
+bool graph_rows_have_passes(const struct graph *g, const struct node *x, const struct arg *dims,
+                            const struct device_limits *limits);
 
 /* A tensor of shape [0], which cat passes over beside tensors of any rank. */
 bool meta_is_nothing(const struct graph *g, node_id n);

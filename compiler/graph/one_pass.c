@@ -87,8 +87,8 @@ static bool *behind_products(const struct graph *g) {
     return is;
 }
 
-static bool pays(const struct graph *g, const struct node *x, const struct arg *dims,
-                 const struct device_limits *limits) {
+bool graph_rows_have_passes(const struct graph *g, const struct node *x, const struct arg *dims,
+                            const struct device_limits *limits) {
     uint32_t set = dims_set(g->ex, dims, x->meta.rank);
     ex count = count_of(g, &x->meta, set);
     int64_t all = ex_hint(g->ex, meta_numel(g->ex, &x->meta)), columns = ex_hint(g->ex, count);
@@ -106,7 +106,7 @@ static bool rewrite(struct graph *g, struct node *v, const struct device_limits 
     if (!x) op = OP_EXPSUM, x = shifted_exponent(g, v);
     if (!x || x->meta.dtype != v->meta.dtype) return false;
     bool asked = behind && op == OP_M2 && behind[x - g->nodes.at];
-    if (!asked && !pays(g, x, &v->args[1], limits)) return false;
+    if (!asked && !graph_rows_have_passes(g, x, &v->args[1], limits)) return false;
     struct arg *args = NEW_ARRAY(g->arena, struct arg, 3);
     args[0] = arg_node((node_id)(x - g->nodes.at));
     args[1] = v->args[1];

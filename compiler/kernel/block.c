@@ -137,6 +137,12 @@ void block_split_after(const struct block *p, const struct phase *f, struct phas
     }
 }
 
+uint32_t block_meetings(const struct block *p) {
+    uint32_t n = 0;
+    while (n < p->phases.n && p->phases.at[n].reduce.n) n++;
+    return n;
+}
+
 /* The second launch of a kernel with column sums. */
 static void build_finish(struct block *p) {
     const struct kernel *k = p->kernel;
@@ -419,6 +425,7 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
         p->grid = tile_count(layout_span(k), y->bx / y->ex) * tile_count(layout_spans(k), y->ex);
     int64_t counters = tile_count(kernel_size(k, AXIS_X), y->bx);
     if (y->last_block) p->tickets = (size_t)counters * 4;
+    if (y->meets) p->tickets = (size_t)(1 + counters * block_meetings(p)) * 4;
     if (y->in_words)
         p->tickets = (size_t)(tile_count(counters, COUNTERS_OF_LINE) * COUNTERS_OF_LINE) * 4 +
                      (size_t)(counters * y->bx * y->split) * (size_t)kernel_part_words(k) * 8;

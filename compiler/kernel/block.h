@@ -50,6 +50,8 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
 void block_print(struct buf *b, const struct block *p);
 /* Of a phase with squares, what follows its reductions before they are settled, and what does
  * after. */
+/* Phases whose reductions all blocks of a row wait for, where these meet. */
+uint32_t block_meetings(const struct block *p);
 void block_split_after(const struct block *p, const struct phase *f, struct phase *before,
                        struct phase *rest);
 

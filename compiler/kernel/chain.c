@@ -131,10 +131,11 @@ int layout_fold_tiles(const struct layout *y) {
 static struct folds gpu_rows(const struct kernel *k, const struct layout *y) {
     int64_t tiles = ceil_div(most_of(k, AXIS_R), y->br);
     if (y->hits) return folds_beyond(LONGEST, most_of(k, AXIS_R), LONGEST, LONGEST);
-    tiles = y->one_read ? 1 : y->kept ? y->kept : ceil_div(tiles, (int64_t)y->split * y->cluster);
+    bool kept = layout_keeps_row(y);
+    tiles = y->one_read ? 1 : kept ? y->kept : ceil_div(tiles, (int64_t)y->split * y->cluster);
     int ends = y->peel ? layout_ends(y) : 0, block = gpu_block(y);
     int64_t terms = tiles * tile_terms(y) + ends;
-    bool seldom = y->one_read || y->kept || y->rows_inner;
+    bool seldom = y->one_read || kept || y->rows_inner;
     if (terms <= (seldom ? LONGEST : longer(block, GPU_FEW))) return never(terms);
     int in_tile = (int)ceil_div(y->ur, layout_fold_steps(y));
     return with_few_levels(terms, ceil_div(tiles, layout_fold_tiles(y)) * in_tile, block + ends);

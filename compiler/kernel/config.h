@@ -36,6 +36,8 @@
     KNOB(stay_l2, "1: what is loaded leaves L2 after what is stored")                              \
     KNOB(last_block, "1: the last block of a split reduction to end, or to begin, reduces the "    \
                      "partial results, without a second launch")                                   \
+    KNOB(meet, "1: blocks of a split reduction meet, and go along their part of the row again "    \
+               "with what all of it comes to; with keep=2 the end of it is in shared memory")      \
     KNOB(online,                                                                                   \
          "1: sums of exp(x - max) are made along with the maximum, of (x - mean)^2 along with "    \
          "the mean")                                                                               \

@@ -57,7 +57,7 @@ int cost_reads(const struct kernel *k, const struct layout *y) {
         int stored = layout_phase(y, k->values.at[st->value].level) + 1;
         if (st->mask & MASK_R && stored > phases) phases = stored;
     }
-    return y->one_read || y->kept ? 1 : phases;
+    return y->one_read || layout_keeps_row(y) ? 1 : phases;
 }
 
 int64_t cost_windows_apart(const struct kernel *k, const struct value_node *v) {
@@ -128,10 +128,23 @@ static double wanted_bytes(const struct kernel *k, const struct value_node *v) {
     return bytes < all ? bytes : all;
 }
 
+/* The same of blocks that meet: of the rows that they have together what shared memory and half of
+ * L2 do not hold comes from memory. */
+static double cost_of_met(const struct kernel *k, const struct layout *y, double blocks) {
+    const double SHARED = 0.03, L2 = 0.3, PART = 0.5;
+    double rows = (double)kernel_size(k, AXIS_X), all = rows * y->split;
+    if (blocks > all) blocks = all;
+    double bytes = k->bytes_read * (blocks < y->split ? 1 : blocks / y->split) / rows,
+           kept = fmin(1, blocks * y->kept * (double)layout_stage_bytes(k, y) / bytes),
+           near = fmin(1 - kept, PART * (double)k->limits->l2_bytes / bytes);
+    return SHARED * kept + L2 * near + (1 - kept - near);
+}
+
 /* What it costs to read a row again, of what the first time does, where `blocks` blocks run at a
  * time: little from L1, most of it from L2. */
 static double cost_of_again(const struct kernel *k, const struct layout *y, int64_t blocks) {
     enum { L1 = 128 << 10 };
+    if (y->meets) return cost_of_met(k, y, (double)blocks);
     double rows = (double)kernel_size(k, AXIS_X), held = k->bytes_read * (double)(y->bx * blocks);
     if (k->limits->l2_bytes <= 0 || rows < 1) return 0.5;
     held /= rows * y->cluster * y->split;

@@ -239,7 +239,7 @@ static double access_us(const struct kernel *k, const struct layout *y) {
     total += points / y->vec * window_clocks(k, y);
     if (y->kept) /* written once, read by each phase, 128 bytes a clock */
         total += warp * (1 + layout_phase(y, k->levels)) * kept_bytes(k, y) * ceil(rows / y->bx) *
-                 y->cluster / 128;
+                 (y->meets ? y->split : y->cluster) / 128;
     double rate = (double)warp * k->limits->units * k->limits->clock_ghz * 1e3;
     return rate > 0 ? total / rate : 0;
 }
@@ -255,8 +255,17 @@ static double finish_turns(const struct kernel *k, const struct layout *y) {
     return (double)((y->split + all - 1) / all);
 }
 
+/* The memory idles while all blocks that it serves meet; others of rows beside these go on. */
+static double meetings_us(const struct kernel *k, const struct layout *y) {
+    const double MEETING = 2.5, PART = 0.01;
+    double rows = (double)kernel_size(k, AXIS_X),
+           beside = fmin(rows, fmax(1, (double)y->fit * k->limits->units / y->split));
+    return k->levels * (MEETING + PART * y->split) * fmax(1, rows / (beside * beside));
+}
+
 double cost_finish_us(const struct kernel *k, const struct layout *y) {
     if (y->split == 1) return 0;
+    if (y->meets) return meetings_us(k, y);
     return (y->last_block ? 1.0 : 1.1) + finish_turns(k, y);
 }
 
@@ -364,7 +373,7 @@ static double reduced_us(const struct kernel *k, const struct layout *y, int64_t
                          double us) {
     const double LOOP = 1.07, KEPT = 0.6, READ = 0.5, ALONE = 1.5;
     double busy = busy_us(k, y, resident);
-    if (y->kept) return LOOP * hypot(us, busy * KEPT * (resident > 1 ? 1 : ALONE));
+    if (layout_keeps_row(y)) return LOOP * hypot(us, busy * KEPT * (resident > 1 ? 1 : ALONE));
     return resident > 1 ? hypot(us, busy * READ) : us + busy * READ;
 }
 
@@ -379,7 +388,7 @@ static double gaps_us(const struct kernel *k, const struct layout *y, int64_t re
 /* Memory and arithmetic, which only in part go on at the same time. */
 static double both_us(const struct kernel *k, const struct layout *y, int64_t resident, double us) {
     const double SUMMED = 0.4;
-    if (y->kept || y->one_read) return reduced_us(k, y, resident, us);
+    if (layout_keeps_row(y) || y->one_read) return reduced_us(k, y, resident, us);
     if (k->kind != KERNEL_REDUCE || y->rows_inner) return us + gaps_us(k, y, resident, us);
     return hypot(us, busy_us(k, y, resident) * SUMMED);
 }
@@ -443,7 +452,7 @@ static double waited_us(const struct kernel *k, const struct layout *y, double u
                         int64_t resident) {
     const double FASTER = 2, ENDS = 0.5;
     double waits = waits_us(k, y, waves, resident);
-    if (!y->kept || resident > 1) return us + waits;
+    if (!layout_keeps_row(y) || resident > 1) return us + waits;
     return fmax(us, us / FASTER + waits) + (ENDS * us + waits) / waves;
 }
 
@@ -607,7 +616,7 @@ static double torn_stores(const struct kernel *k, const struct layout *y) {
 static double used_lanes(const struct kernel *k, const struct layout *y) {
     int64_t nx = kernel_size(k, AXIS_X), nr = kernel_size(k, AXIS_R);
     double used = (double)nx / (double)((nx + y->bx - 1) / y->bx * y->bx);
-    if (y->rows_inner || (!y->one_read && !y->kept && !y->grid_r)) return used;
+    if (y->rows_inner || (!y->one_read && !layout_keeps_row(y) && !y->grid_r)) return used;
     int64_t covered = layout_column_tiles(k, y) * y->br;
     if (4 * covered <= 5 * nr && stores_torn(k, y)) return used; /* these wait for sectors */
     return nr < covered ? used * ((double)nr / (double)covered) : used;
@@ -617,7 +626,7 @@ static double used_lanes(const struct kernel *k, const struct layout *y) {
  * one trip to memory a step, of all blocks that are there at a time. */
 static double steps_us(const struct kernel *k, const struct layout *y, double waves) {
     const double TRIP = 0.7;
-    bool loops = k->kind == KERNEL_REDUCE && !y->one_read && !y->kept;
+    bool loops = k->kind == KERNEL_REDUCE && !y->one_read && !layout_keeps_row(y);
     if (!loops) return 0;
     double row = (double)kernel_size(k, AXIS_R) / (y->cluster * y->split);
     return waves * TRIP * ceil(row / y->br) * cost_reads(k, y);
@@ -651,7 +660,8 @@ static double loop_overhead(const struct kernel *k, const struct layout *y) {
     enum { LARGE = 512, FEW = 4, LONG = 1024 };
     const double SMALLER = 0.03, TORN = 0.1, ROWS = 0.06;
     int64_t nr = kernel_size(k, AXIS_R);
-    if (k->kind != KERNEL_REDUCE || y->one_read || y->kept || y->hits || y->br >= nr) return 0;
+    if (k->kind != KERNEL_REDUCE || y->one_read || layout_keeps_row(y) || y->hits || y->br >= nr)
+        return 0;
     bool small = y->threads < LARGE && nr >= LONG && reduces_values(k);
     if (y->rows_inner)
         return small ? (is_torn(k, y) ? TORN : SMALLER) * log2((double)LARGE / y->threads) : 0;
@@ -847,7 +857,8 @@ static double from_launch_us(const struct kernel *k, const struct layout *y, dou
     const struct device_limits *d = k->limits;
     double plain, expensive, steps = 1;
     serial_work(k, y, &plain, &expensive);
-    if (k->kind == KERNEL_SCAN || (k->kind == KERNEL_REDUCE && !y->one_read && !y->kept))
+    if (k->kind == KERNEL_SCAN ||
+        (k->kind == KERNEL_REDUCE && !y->one_read && !layout_keeps_row(y)))
         steps = ceil((double)kernel_size(k, AXIS_R) / (y->cluster * y->split) / y->br);
     double elements = turns * steps * y->ur * y->vec * y->ex,
            traffic = cost_traffic(k, y, resident_blocks(k, y, 32) * d->units),
@@ -920,7 +931,8 @@ static double tiles_cost(const struct kernel *k, const struct layout *y) {
     bool spread = grid >= d->units && a_unit < resident &&
                   (double)grid <= fit; /* a part of a wave, on all units */
     if (spread) resident = a_unit, fit = (double)(a_unit * d->units);
-    double in_flight = (double)resident * (y->kept ? kept_bytes(k, y) : y->threads * words * 4.0),
+    double in_flight = (double)resident *
+                       (layout_keeps_row(y) ? kept_bytes(k, y) : y->threads * words * 4.0),
            rate = in_flight > 0 ? in_flight / BYTES_IN_FLIGHT : 1; /* nobody waits for stores */
     if (y->turn && y->peel) rate = turned_rate(k, y, resident);
     if (scans_columns(k, y)) rate /= 2; /* a tile is stored when it is scanned */

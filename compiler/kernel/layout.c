@@ -165,7 +165,7 @@ static const char *check_shift(const struct kernel *k, struct layout *y) {
 
 static const char *check_split(const struct kernel *k, const struct layout *y, struct arena *a) {
     if (y->split == 1) return NULL;
-    if (!reduces_rows(k) || kernel_reads_twice(k))
+    if (!reduces_rows(k) || (kernel_reads_twice(k) && !y->meets))
         return arena_printf(a, "split=%d needs a kernel that goes along its rows once", y->split);
     int64_t steps = (kernel_size(k, AXIS_R) + y->br - 1) / y->br;
     if (y->split > steps)
@@ -176,7 +176,8 @@ static const char *check_split(const struct kernel *k, const struct layout *y, s
 
 bool layout_copies(const struct kernel *k, const struct layout *y, value_id load) {
     const struct value_node *v = &k->values.at[load];
-    uint8_t mask = v->mask | (y->circle ? MASK_X : 0); /* also of what is the same for all rows */
+    uint8_t mask = v->mask; /* also of what is the same for all rows, if blocks stay or meet */
+    if (y->circle || (y->meets && kernel_size(k, AXIS_X) == 1)) mask |= MASK_X;
     return (y->stages > 1 || y->kept) && v->kind == INST_LOAD && mask == (MASK_X | MASK_R) &&
            !v->n_args && layout_load_is_vector(k, y, v) && dtype_bytes(v->dtype) * y->vec >= 4;
 }
@@ -188,6 +189,45 @@ int64_t layout_stage_bytes(const struct kernel *k, const struct layout *y) {
             bytes +=
                 (int64_t)y->threads * y->ex * y->ur * y->vec * dtype_bytes(k->values.at[v].dtype);
     return bytes;
+}
+
+bool layout_keeps_row(const struct layout *y) { return y->kept && !y->meets; }
+
+int64_t layout_tiles_met(const struct kernel *k, const struct layout *y) {
+    return tile_count(tile_count(kernel_size(k, AXIS_R), y->br), y->split);
+}
+
+/* Blocks of a row that meet have to be at work together: those that `fit`. They take their parts in
+ * the order in which they begin, so that of more rows the first ones always have all their blocks.
+ * As many tiles are kept as there is room for. */
+static const char *check_meets(const struct kernel *k, const struct config *c, struct layout *y,
+                               struct arena *a) {
+    enum { MOST_KEPT = 64 };
+    const struct device_limits *d = k->limits;
+    int64_t fit = at_least_1(c->knob[KNOB_fit]), nr;
+    if (!y->meets) return NULL;
+    if (d->kind == DEVICE_CPU || k->kind != KERNEL_REDUCE || k->rows_inner || k->columns ||
+        !kernel_reads_twice(k) || k->landing || y->bx > 1)
+        return "meet=1 needs x=1 of rows that are read twice, along memory, on a GPU";
+    if (y->split == 1 || y->last_block || y->one_read || y->online || y->cluster > 1 || y->hits)
+        return "meet=1 needs split > 1, and no last_block, online, cluster or keep=1";
+    if (fit * y->threads > d->max_threads_unit || y->split > fit * d->units)
+        return arena_printf(a, "split=%d, but %lld blocks are at work at a time", y->split,
+                            (long long)fit * d->units);
+    if (c->knob[KNOB_keep] != 2) return NULL;
+    if (!ex_is_const(k->ex, k->bound[AXIS_R], &nr)) return "keep=2 needs rows of a known length";
+    enum { RESERVED = 1 << 10 }; /* of a block, by the device */
+    int64_t room = d->smem_unit / fit - RESERVED, tiles = layout_tiles_met(k, y);
+    if (room > d->smem_block) room = d->smem_block;
+    y->kept = 1; /* as what is copied is asked for */
+    y->ring = (y->smem + 15) / 16 * 16;
+    int64_t tile = layout_stage_bytes(k, y), most = tile ? (room - y->ring) / tile : 0;
+    if (most > MOST_KEPT) most = MOST_KEPT;
+    if (most > tiles) most = tiles;
+    if (most < 1) return "keep=2, but no tile has room in shared memory, or can be copied";
+    y->kept = (int)most;
+    y->smem = (int)(y->ring + tile * most);
+    return NULL;
 }
 
 /* A row in shared memory, a block's share of it in `kept` tiles. */
@@ -943,14 +983,15 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
 static const char *check_knobs(const struct config *c, enum kernel_kind kind, struct arena *a) {
     bool dot = kind == KERNEL_MATMUL || kind == KERNEL_CHAINED;
     static const enum knob switches[] = {
-        KNOB_nt,     KNOB_skip_l1,   KNOB_leave_l2, KNOB_stay_l2, KNOB_online,   KNOB_last_block,
-        KNOB_window, KNOB_look_back, KNOB_ahead,    KNOB_shift,   KNOB_pingpong, KNOB_skip};
+        KNOB_nt,         KNOB_skip_l1, KNOB_leave_l2,  KNOB_stay_l2, KNOB_online,
+        KNOB_last_block, KNOB_window,  KNOB_look_back, KNOB_ahead,   KNOB_shift,
+        KNOB_pingpong,   KNOB_skip,    KNOB_meet};
     static const enum knob dot_only[] = {KNOB_m,    KNOB_n,        KNOB_k,    KNOB_tm,   KNOB_tn,
                                          KNOB_mma,  KNOB_pairs,    KNOB_band, KNOB_tail, KNOB_make,
                                          KNOB_flat, KNOB_pingpong, KNOB_skip};
-    static const enum knob row_only[] = {KNOB_x,     KNOB_r,      KNOB_rows,   KNOB_keep,
-                                         KNOB_vec,   KNOB_blocks, KNOB_window, KNOB_look_back,
-                                         KNOB_ahead, KNOB_shift,  KNOB_hits,   KNOB_sort};
+    static const enum knob row_only[] = {
+        KNOB_x,         KNOB_r,     KNOB_rows,  KNOB_keep, KNOB_vec,  KNOB_blocks, KNOB_window,
+        KNOB_look_back, KNOB_ahead, KNOB_shift, KNOB_hits, KNOB_sort, KNOB_meet};
     for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
         if (c->knob[switches[i]] > 1)
             return arena_printf(a, "%s is 0 or 1", knob_name(switches[i]));
@@ -1014,6 +1055,7 @@ static const char *find_layout(const struct kernel *k, const struct config *c, s
                          .ex = at_least_1(c->knob[KNOB_rows]),
                          .split = at_least_1(c->knob[KNOB_split]),
                          .last_block = c->knob[KNOB_last_block] == 1,
+                         .meets = c->knob[KNOB_meet] == 1,
                          .cluster = at_least_1(c->knob[KNOB_cluster]),
                          .rows_inner = k->rows_inner,
                          .one_read = c->knob[KNOB_keep] == 1,
@@ -1055,7 +1097,8 @@ static const char *find_layout(const struct kernel *k, const struct config *c, s
     if (!bad) bad = gpu ? gpu_layout(k, c, y, a) : cpu_layout(k, c, y, a);
     y->in_words = !bad && y->last_block && !y->rows_inner && has_words(k, y);
     if (!bad) bad = check_keep(k, y, y->one_read, a);
-    if (!bad && c->knob[KNOB_keep] == 2) bad = check_kept(k, y, a);
+    if (!bad) bad = check_meets(k, c, y, a);
+    if (!bad && c->knob[KNOB_keep] == 2 && !y->meets) bad = check_kept(k, y, a);
     if (!bad) bad = check_turn(k, c->knob[KNOB_turn], y, a);
     if (!bad) bad = check_window(k, c->knob[KNOB_window], y);
     if (!bad) bad = check_l2(k, y, a);

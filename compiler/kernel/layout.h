@@ -77,13 +77,15 @@ struct layout {
         one_read; /* one iteration covers the row: raw loads live in registers through all phases */
     int split;    /* blocks along r, >= 1 */
     bool last_block; /* of the split: it reduces the partial results */
-    bool in_words;   /* last_block, columns inner: blocks leave these in words that have a flag */
-    int cluster;     /* blocks that share a row, >= 1: through each other's shared memory, unless */
-    bool apart;      /* these need to know nothing of each other: only columns are summed up */
-    int stages;      /* blocks: rows under way, of which all but one are copied to shared memory */
-    int kept;        /* tiles of a row that is kept in shared memory; 0: of none */
-    int ring;        /* both: from this byte on */
-    int folded;      /* matmul by threads: from this byte of shared memory on there is what lies
+    bool meets; /* of the split: all its blocks do, and go along the row again; see cuda_meet.c */
+    bool in_words; /* last_block, columns inner: blocks leave these in words that have a flag */
+    int cluster;   /* blocks that share a row, >= 1: through each other's shared memory, unless */
+    bool apart;    /* these need to know nothing of each other: only columns are summed up */
+    int stages;    /* blocks: rows under way, of which all but one are copied to shared memory */
+    int kept;      /* tiles of a row that is kept in shared memory; 0: of none. Those that meet
+                        keep so many at the end of what they have, and read the others again */
+    int ring;      /* both: from this byte on */
+    int folded;    /* matmul by threads: from this byte of shared memory on there is what lies
                         above a thread's sums; 0: it is in local memory */
     int turned; /* matmul by threads: 1: the left factor is an image [z][depth][row] that a launch
                         before writes, 2: the right one, 3: both */
@@ -228,6 +230,12 @@ int kernel_online_level(const struct kernel *k);
 int kernel_online_squares(const struct kernel *k, int level);
 /* Which phase stores values of this level; the one before has reduced them. */
 int layout_phase(const struct layout *y, int level);
+
+/* Is all of a row in shared memory? */
+bool layout_keeps_row(const struct layout *y);
+
+/* Meeting blocks: tiles that each has of a row, at most. */
+int64_t layout_tiles_met(const struct kernel *k, const struct layout *y);
 
 /* Blocks of a cluster, in which the device places them: 1 if those that share a row are apart. */
 int layout_cluster(const struct layout *y);

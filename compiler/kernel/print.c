@@ -357,6 +357,7 @@ void block_print(struct buf *b, const struct block *p) {
     if (p->config.knob[KNOB_tail])
         buf_printf(b, " from tile %lld on", (long long)y->product->whole);
     if (y->last_block) buf_puts(b, ", finished by the last block");
+    if (y->meets) buf_puts(b, ", which meet");
     if (y->cluster > 1)
         buf_printf(b, y->apart ? ", %d for each row" : ", clusters of %d", y->cluster);
     if (y->blocks) buf_puts(b, ", each over many rows");
@@ -405,8 +406,10 @@ void block_print(struct buf *b, const struct block *p) {
                    "layout %s inner: %d x %d threads, each %d rows x %d steps x %d elements%s%s\n",
                    y->rows_inner ? "rows" : "columns", y->t0, y->t1, y->ex, y->ur, y->vec,
                    y->one_read ? ", row kept in registers"
-                   : y->kept   ? ", row kept in shared memory"
-                               : "",
+                   : !y->kept  ? ""
+                   : y->meets  ? arena_printf(k->arena, ", %d of %lld tiles kept in shared memory",
+                                              y->kept, (long long)layout_tiles_met(k, y))
+                               : ", row kept in shared memory",
                    y->peel  ? ", heads and tails of rows apart"
                    : y->cut ? ", the last of a row cut off"
                             : "");

@@ -99,12 +99,33 @@ static void propose_looking(struct space *s, struct config c) {
     }
 }
 
+/* Rows that no cluster keeps, or that are too few to fill the device, by blocks that meet: as
+ * many as are at work at a time, or a part of them, so that what these have of their rows stays
+ * on the chip. */
+static void propose_meeting(struct space *s) {
+    enum { LEAST_BLOCKS = 8, MOST_FIT = 4 };
+    const struct kernel *k = s->k;
+    int64_t nx = size_of(k, AXIS_X), nr = size_of(k, AXIS_R);
+    int vec = widest_vector(k, AXIS_R), warp = k->limits->warp;
+    if (k->kind != KERNEL_REDUCE || !kernel_reads_twice(k) || k->columns) return;
+    if (!device_rows_meet(k->limits, nx, nr * 4, false)) return;
+    for (int fit = 1; fit <= MOST_FIT; fit *= 2)
+        for (int warps = 8; warps <= most_warps(k); warps *= 2)
+            for (int u = 1; u <= 4; u *= 2)
+                for (int split = fit * k->limits->units; split >= LEAST_BLOCKS; split /= 2)
+                    for (int keep = 0; keep <= 2 && nx * split >= k->limits->units; keep += 2)
+                        propose(s, CONFIG(K(x, 1), K(r, warps * warp * vec * u), K(warps, warps),
+                                          K(vec, vec), K(keep, keep), K(split, split), K(meet, 1),
+                                          K(fit, fit)));
+}
+
 /* Reductions along contiguous columns: t1 threads a row, x rows a block. Threads idle only where
  * there are neither columns nor rows enough for one warp. */
 void propose_columns(struct space *s) {
     const struct kernel *k = s->k;
     int warp = k->limits->warp;
     int64_t nx = size_of(k, AXIS_X), nr = size_of(k, AXIS_R);
+    propose_meeting(s);
     for (int vec = widest_vector(k, AXIS_R); vec >= 1; vec /= 2)
         for (int t1 = 1; t1 <= k->limits->max_threads_block; t1 *= 2)
             for (int warps = 1; warps <= most_warps(k); warps *= 2) {

@@ -224,6 +224,31 @@ bool third_between(struct fuser *f, uint32_t a, uint32_t b) {
     return third_on_the_way(f, a, b) || third_on_the_way(f, b, a);
 }
 
+/* Does group g, which follows h, wait for what reader t of something that h reads leads to, which
+ * reduces it on the way and neither stands on h nor is stood on by it? */
+static bool waits_for_reader(struct fuser *f, uint32_t g, uint32_t h, uint32_t t) {
+    const uint64_t *of_g = before(f, g), *of_h = before(f, h);
+    if (t == h || !has_bit(of_g, t) || has_bit(of_h, t) || has_bit(before(f, t), h)) return false;
+    for (uint32_t q = 0; q < f->n; q++) {
+        bool way = f->alive[q] && q != h && has_bit(of_g, q) && !has_bit(of_h, q) &&
+                   !has_bit(before(f, q), h);
+        if (way && (q == t || has_bit(before(f, q), t)) && group_at(f, q)->n_r) return true;
+    }
+    return false;
+}
+
+bool waits_beside(struct fuser *f, uint32_t g, uint32_t h) {
+    enum { LARGE = 1 << 20 }; /* bytes: of less the second pass takes no longer than a launch */
+    for (uint32_t i = 0; i < f->touched[h].list.n; i++) {
+        buffer_id b = f->touched[h].list.at[i].buffer;
+        const struct touchers *t = &f->touchers[b];
+        if (group_writes(f, h, b) || buffer_bytes(f->l, b) < LARGE) continue;
+        for (uint32_t k = 0; k < t->list.n; k++)
+            if (waits_for_reader(f, g, h, t->list.at[k])) return true;
+    }
+    return false;
+}
+
 void find_all_accesses(struct fuser *f) {
     struct arena *a = f->arena;
     f->n_words = (f->n + 63) / 64;

@@ -19,13 +19,13 @@
  *   b[i0] = sum r0: 8192 of x[i0, r0]                                 beside a
  *   y     = sum r0: 4096 of b[r0]
  *
- * Only if the same elements are read by both, and they are more memory than what the rows come to,
- * which is stored and read again; if there are rows for all of the device (see too_few_rows in
- * fuse.c); and if nothing but such rows stands between them, which would be another kernel. Where a
- * reshape lies between, rows are told by parts of axes, such as r0 // 8192, which are split first.
- * What is left of y is a launch more, and may be wanted by what b was one kernel with, so the
- * program is fused both ways, and all cuts of a kind stay or go with what its kernels move. A long
- * program has none.
+ * Only if the same elements are read by both, and they are more memory than what the rows come
+ * to, which is stored and read again; if there are rows for all of the device (see too_few_rows
+ * in fuse.c), or what lies beside has few of them anyway; and if nothing but such rows stands
+ * between them, which would be another kernel. Where a reshape lies between, rows are told by
+ * parts of axes, such as r0 // 8192, which are split first. What is left of y is a launch more,
+ * and may be wanted by what b was one kernel with, so the program is fused both ways, and all
+ * cuts of a kind stay or go with what its kernels move. A long program has none.
  *
  * Needs: loops that no schedule looks at yet, after nested.c, which does the reverse. Keeps: which
  * nests there are and their order; new ones come before those that read them. */
@@ -54,6 +54,7 @@ struct by_rows {
     struct loops *l;
     const struct device_limits *limits;
     bool beside;           /* by what lies beside, too */
+    bool few;              /* and be these few: they are there anyway */
     uint32_t *writer;      /* per buffer; NO_NEST for inputs */
     struct leaves *leaves; /* beside: per nest, of those that reduce; its own axes as they are */
 };
@@ -260,13 +261,14 @@ static int64_t bytes_shared(const struct by_rows *s, const struct leaves *read, 
 
 /* Bytes saved by a cut of n; 0 if that is no gain. */
 static int64_t gain(const struct by_rows *s, const struct nest *n, const struct leaves *read,
-                    const struct cut *c) {
+                    const struct cut *c, bool few) {
     bool rows_inner = false;
     int64_t rows = axes_numel(s->l, n->axes, n->n_axes) * axes_numel(s->l, c->outer, c->n_outer);
     int64_t columns = axes_numel(s->l, c->inner, c->n_inner);
     int bytes = dtype_bytes(dtype_opmath(n->insts.at[n->insts.n - 1].dtype));
     int64_t saved = bytes_shared(s, read, c, &rows_inner) - 2 * rows * bytes;
-    if (saved <= 0 || device_rows_apart(s->limits, rows, columns, rows_inner)) return 0;
+    bool apart = !few && device_rows_apart(s->limits, rows, columns, rows_inner);
+    if (saved <= 0 || apart) return 0;
     return another_between(s, n, read, c) ? 0 : saved;
 }
 
@@ -385,7 +387,7 @@ static void best_beside(const struct by_rows *s, uint32_t k, const struct leaves
                 if (x->buffer != y->buffer || buffer_bytes(s->l, x->buffer) <= *most) continue;
                 if (!lies_beside(s, k, b)) continue;
                 if (!rows_beside(s, n, y, &s->l->nests.at[b], x, &rows)) continue;
-                int64_t saved = cut_by(s, n, &rows, &c) ? gain(s, n, read, &c) : 0;
+                int64_t saved = cut_by(s, n, &rows, &c) ? gain(s, n, read, &c, s->few) : 0;
                 if (saved <= *most) continue;
                 *most = saved;
                 *best = c;
@@ -412,7 +414,7 @@ static struct cut best_cut(const struct by_rows *s, uint32_t k, struct nest *n) 
         read = (struct leaves){.seen = map_new(s->l->arena)};
         add_leaves(s, &read, n, NULL, NULL, 0);
         for (uint32_t i = 0; i < read.at.n; i++) {
-            int64_t saved = cut_by(s, n, &read.at.at[i], &c) ? gain(s, n, &read, &c) : 0;
+            int64_t saved = cut_by(s, n, &read.at.at[i], &c) ? gain(s, n, &read, &c, false) : 0;
             if (saved <= most) continue;
             most = saved;
             best = c;
@@ -530,8 +532,8 @@ static bool may_cut(const struct nest *n) {
            n->n_axes + n->n_reduce <= WS_MAX_RANK;
 }
 
-static bool cut_nests(struct loops *l, const struct device_limits *limits, bool beside) {
-    struct by_rows s = {.l = l, .limits = limits, .beside = beside};
+static bool cut_nests(struct loops *l, const struct device_limits *limits, bool beside, bool few) {
+    struct by_rows s = {.l = l, .limits = limits, .beside = beside, .few = few};
     uint32_t were = l->nests.n;
     find_writers(&s);
     if (beside) find_leaves(&s);
@@ -611,10 +613,11 @@ static double cost_of(const struct loops *l, const struct device_limits *limits)
 
 void schedule_by_rows(struct loops *l, const struct device_limits *limits) {
     if (l->nests.n > MAX_COMPARED) return;
-    for (int beside = 0; beside < 2; beside++) {
+    enum { STANDING, BESIDE, BESIDE_FEW, KINDS };
+    for (int kind = STANDING; kind < KINDS; kind++) {
         const struct loops *whole = copy_loops(l, l->arena);
-        if (cut_nests(l, limits, beside) && cost_of(l, limits) >= cost_of(whole, limits))
-            *l = *whole;
+        bool cut = cut_nests(l, limits, kind >= BESIDE, kind == BESIDE_FEW);
+        if (cut && cost_of(l, limits) >= cost_of(whole, limits)) *l = *whole;
     }
 }
 

@@ -90,15 +90,18 @@ const char *columns_too_wide(struct fuser *f, const struct merge *m) {
                         (long long)columns, (long long)need, (long long)have);
 }
 
-/* By how many elements buffer b is left behind when `axis` moves by one; -1 if that differs. */
+/* By how many elements buffer b is left behind when `axis` moves by one, where that differs, as of
+ * i % 512, its first step; -1 if that is no number. */
 static int64_t stride_of(struct fuser *f, buffer_id b, const ex *index, ex axis) {
+    struct exprs *p = f->l->ex;
     const struct meta *meta = &f->l->buffers.at[b].meta;
-    ex offset = ex_const(f->l->ex, 0), step, rest;
+    ex offset = ex_const(p, 0), step, rest, zero = ex_const(p, 0), one = ex_const(p, 1);
     int64_t v;
     for (int d = 0; d < meta->rank; d++)
-        offset = ex_add(f->l->ex, offset, ex_mul(f->l->ex, index[d], meta->stride[d]));
-    if (!ex_linear(f->l->ex, offset, axis, &step, &rest)) return -1;
-    return ex_is_const(f->l->ex, step, &v) ? v : -1;
+        offset = ex_add(p, offset, ex_mul(p, index[d], meta->stride[d]));
+    if (!ex_linear(p, offset, axis, &step, &rest))
+        step = ex_sub(p, ex_subst(p, offset, &axis, &one, 1), ex_subst(p, offset, &axis, &zero, 1));
+    return ex_is_const(p, step, &v) ? v : -1;
 }
 
 int64_t bytes_along(struct fuser *f, uint32_t g, const ex *axes, int n) {

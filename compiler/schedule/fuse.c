@@ -93,6 +93,13 @@ static const struct group *as_split(struct fuser *f, const struct merge *m, uint
     return split ? split : group_at(f, g);
 }
 
+/* Are rows of group g neighbours in memory? Its axes may be split, where what it reads has them as
+ * they were. */
+static bool rows_lie_inside(struct fuser *f, uint32_t g) {
+    const struct group *G = group_at(f, g);
+    return bytes_along(f, g, G->x, G->n_x) > bytes_along(f, g, G->r, G->n_r);
+}
+
 /* Does this member of a group go along the rows of the host? */
 static bool goes_along(struct fuser *f, const struct merge *m, uint32_t g, const struct member *M) {
     const struct group *H = as_split(f, m, m->host);
@@ -137,6 +144,36 @@ static bool is_forgotten(struct fuser *f, int64_t rows, int64_t bytes, bool inne
     return bytes * (rows < d->units ? rows : d->units) > d->l2_bytes;
 }
 
+/* Is there anything that all rows read, or that a product makes, which may reduce it itself? Blocks
+ * that have a row each read what rows share for each of them: a norm of 16 rows and their 4.2e6
+ * weights takes an H200 404 us so, 210 by two launches. */
+static bool shares_or_multiplies(struct fuser *f, const struct merge *m, uint32_t g) {
+    const struct group *G = group_at(f, g), *H = group_at(f, m->host);
+    enum { LARGE = 1 << 16 };
+    ex index[WS_MAX_RANK];
+    for (uint32_t i = 0; i < f->touched[g].list.n; i++) {
+        buffer_id b = f->touched[g].list.at[i].buffer;
+        uint32_t w = f->s->writer[b];
+        if (w != NO_NEST && nest_at(f, w)->matmul) return true;
+        bool along = !touch(f, g, b, 0, index); /* by what is inlined: it may */
+        for (uint32_t k = 0; touch(f, g, b, k, index); k++)
+            for (int d = 0; d < f->l->buffers.at[b].meta.rank; d++)
+                for (int x = 0; x < G->n_x; x++) along |= ex_uses(f->l->ex, index[d], G->x[x]);
+        if (!along && H->n_x && buffer_bytes(f->l, b) > LARGE) return true;
+    }
+    return false;
+}
+
+/* Few rows, or long ones, may be kept by many blocks that meet (kernel/layout.c). */
+static bool blocks_may_meet(struct fuser *f, const struct merge *m, int64_t rows, int64_t bytes,
+                            bool inner) {
+    const struct group *A = group_at(f, m->a), *B = group_at(f, m->b);
+    if (f->eager || A->scan || B->scan || A->columns || B->columns || A->n_arms || B->n_arms)
+        return false;
+    return device_rows_meet(f->limits, rows, bytes, inner) && !shares_or_multiplies(f, m, m->a) &&
+           !shares_or_multiplies(f, m, m->b);
+}
+
 /* With few, long rows a reduction is split over blocks, or most of the device idles. It can be
  * split while its kernel goes along the rows once: what feeds it or stands beside it may join, and
  * what only takes the finished rows; what reads its result per element may not. */
@@ -145,11 +182,11 @@ static const char *too_few_rows(struct fuser *f, const struct merge *m) {
     if (!H->n_r || H->matmul) return NULL;
     int64_t rows = axes_numel(f->l, H->x, H->n_x - H->n_arms),
             cols = axes_numel(f->l, H->r, H->n_r);
-    bool inner = bytes_along(f, m->host, H->x, H->n_x) > bytes_along(f, m->host, H->r, H->n_r);
+    bool inner = rows_lie_inside(f, m->host);
     bool apart = device_rows_apart(f->limits, rows, cols, inner);
     bool forgotten = cols >= DEVICE_LONG_ROW && is_forgotten(f, rows, cols * 4, inner);
     if (!apart && !forgotten) return NULL;
-    if (!goes_twice(f, m)) return NULL;
+    if (!goes_twice(f, m) || blocks_may_meet(f, m, rows, cols * 4, inner)) return NULL;
     if (apart && device_rows_fill(f->limits, rows, cols * 4, inner))
         return arena_printf(f->arena,
                             "a cluster hardly holds rows of %lld bytes, and waits for all of them",
@@ -330,7 +367,7 @@ static const char *scanned_rows_reason(struct fuser *f, const struct merge *m) {
     const struct group *H = as_split(f, m, m->host), *A = group_at(f, m->a), *B = group_at(f, m->b);
     if (!(A->scan || B->scan) || !(reduces_any(f, A) || reduces_any(f, B))) return NULL;
     int64_t rows = axes_numel(f->l, H->x, H->n_x), cols = axes_numel(f->l, H->r, H->n_r);
-    bool inner = bytes_along(f, m->host, H->x, H->n_x) > bytes_along(f, m->host, H->r, H->n_r);
+    bool inner = rows_lie_inside(f, m->host);
     if (block_holds_row(f, m, inner)) return NULL;
     if (goes_twice(f, m))
         return arena_printf(f->arena, "no block holds a row of %lld, to reduce and to scan it",
@@ -659,7 +696,8 @@ static void join(struct fuser *f, const struct merge *m) {
 static bool is_epilogue(struct fuser *f, uint32_t g, uint32_t h) {
     const struct group *G = group_at(f, g), *H = group_at(f, h);
     return H->n_r && !H->matmul && !G->n_r && depends(f, g, h) &&
-           axes_numel(f->l, G->x, G->n_x) <= axes_numel(f->l, H->x, H->n_x);
+           axes_numel(f->l, G->x, G->n_x) <= axes_numel(f->l, H->x, H->n_x) &&
+           !waits_beside(f, g, h);
 }
 
 /* Is g a copy of what product h comes to, in another order? */

@@ -94,6 +94,9 @@ bool group_touches(struct fuser *f, uint32_t g, buffer_id b); /* either */
 bool escapes(struct fuser *f, buffer_id b, uint32_t g, uint32_t h);
 bool depends(struct fuser *f, uint32_t reader, uint32_t writer); /* directly */
 bool third_between(struct fuser *f, uint32_t a, uint32_t b);     /* a path through another group */
+/* Does g, behind h, wait for a reduction besides of what h reads? As one with h, it would keep
+ * these from being one pass. */
+bool waits_beside(struct fuser *f, uint32_t g, uint32_t h);
 int64_t bytes_saved(struct fuser *f, uint32_t a, uint32_t b);
 void join_accesses(struct fuser *f, uint32_t host, uint32_t guest);
 

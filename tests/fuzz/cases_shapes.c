@@ -865,6 +865,32 @@ static const char *const sequences[] = {
     " %i = argmax(%y, 1)\n return %m, %i, %y\n}\n",
 };
 
+/* Blocks that meet: of one row and of several; once and three times; what they keep is all, the
+ * end, or nothing; some have fewer tiles than others, or none; of heads and tails. */
+static const struct {
+    const char *text, *config;
+} meeting[] = {
+    {"graph(%x: f32[5000]) {\n %q = mul(%x, %x)\n %m = mean(%q)\n %r = rsqrt(%m)\n %y = mul(%x, "
+     "%r)\n return %y\n}\n",
+     "x=1 r=128 warps=1 vec=4 split=7 meet=1"},
+    {"graph(%x: f32[5000]) {\n %q = mul(%x, %x)\n %m = mean(%q)\n %r = rsqrt(%m)\n %y = mul(%x, "
+     "%r)\n return %y\n}\n",
+     "x=1 r=128 warps=1 vec=4 split=3 meet=1 keep=2"},
+    {"graph(%x: f32[5000]) {\n %q = mul(%x, %x)\n %m = mean(%q)\n %r = rsqrt(%m)\n %y = mul(%x, "
+     "%r)\n return %y\n}\n",
+     "x=1 r=128 warps=1 vec=4 split=2 meet=1 keep=2 fit=32"},
+    {"graph(%x: bf16[3, 9002]) {\n %f = float(%x)\n %a = softmax(%f, 1)\n return %a\n}\n",
+     "x=1 r=256 warps=1 vec=8 split=2 meet=1 keep=2 fit=32"},
+    {"graph(%x: f32[3, 9001]) {\n %a = layer_norm(%x, [9001])\n %i = argmax(%x, 1)\n %l = amin(%a, "
+     "1, True)\n %y = sub(%a, %l)\n return %i, %y\n}\n",
+     "x=1 r=128 warps=2 vec=2 split=8 meet=1 keep=2 fit=16"},
+    {"graph(%x: f64[3, 1300]) {\n %s = softmax(%x, 1)\n %m = amax(%s, 1)\n return %s, %m\n}\n",
+     "x=1 r=64 warps=2 split=6 meet=1"},
+    {"graph(%x: f32[2, 3000], %w: f32[3000]) {\n %s = softmax(%x, 1)\n %y = mul(%s, %w)\n return "
+     "%y\n}\n",
+     "x=1 r=256 warps=1 vec=4 split=5 meet=1 keep=2 stay_l2=1 fit=2"},
+};
+
 void cases_shapes(struct arena *a, case_vec *out) {
     long_tail(a, out);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
@@ -901,4 +927,9 @@ void cases_shapes(struct arena *a, case_vec *out) {
                                   .config = "x=16 r=64 warps=1 vec=8 rows=4 keep=1 blocks=1"}));
     for (size_t i = 0; i < sizeof sequences / sizeof *sequences; i++)
         vec_push(a, out, ((struct case_graph){.text = sequences[i], .every = 1, .sequence = true}));
+    for (size_t i = 0; i < sizeof meeting / sizeof *meeting; i++)
+        vec_push(a, out,
+                 ((struct case_graph){.text = meeting[i].text,
+                                      .every = CASES_DEFAULT,
+                                      .config = meeting[i].config}));
 }

@@ -92,6 +92,7 @@ static void test_given_twice(void **state) {
 /* ---- legality -------------------------------------------------------------------------------- */
 
 static const char softmax[] = "graph(%x: f32[100, 1000]) {\n %y = softmax(%x, 1)\n return %y\n}\n";
+static const char long_softmax[] = "graph(%x: f32[60000]) {\n %y = softmax(%x, 0)\n return %y\n}\n";
 static const char softmax_columns[] =
     "graph(%x: f32[1000, 100]) {\n %y = softmax(%x, 0)\n return %y\n}\n";
 static const char odd_columns[] = /* 8 divides their elements, 16 does not */
@@ -262,6 +263,18 @@ static void test_refusals_gpu(void **state) {
          "fit=9 blocks of 256 threads are more than a multiprocessor holds"},
         {row_sum, "x=1 r=1024 warps=8 vec=4 last_block=1",
          "last_block=1 needs split > 1, on a GPU"},
+        {softmax, "x=1 r=128 warps=1 vec=4 split=4 meet=1", NULL},
+        {softmax, "x=1 r=128 warps=1 vec=4 split=4 meet=1 keep=2 fit=8", NULL},
+        {softmax, "x=1 r=128 warps=1 vec=4 split=4 meet=2", "meet is 0 or 1"},
+        {softmax, "x=1 r=128 warps=1 vec=4 meet=1",
+         "meet=1 needs split > 1, and no last_block, online, cluster or keep=1"},
+        {softmax, "x=2 r=128 warps=2 vec=4 split=4 meet=1",
+         "meet=1 needs x=1 of rows that are read twice, along memory, on a GPU"},
+        {row_sum, "x=1 r=1024 warps=8 vec=4 split=4 meet=1",
+         "meet=1 needs x=1 of rows that are read twice, along memory, on a GPU"},
+        {long_softmax, "x=1 r=128 warps=4 vec=1 split=264 meet=1 fit=2", NULL},
+        {long_softmax, "x=1 r=128 warps=4 vec=1 split=264 meet=1",
+         "split=264, but 132 blocks are at work at a time"},
         {softmax, "x=1 r=1024 warps=8 m=16", "m is a knob of matrix products"},
         {softmax, "x=1 r=1024 warps=8 tn=4", "tn is a knob of matrix products"},
         {softmax, "x=1 r=1024 warps=8 vec=3", "vec=3"},

@@ -307,8 +307,12 @@ static void test_few_rows(void **state) {
           "split"}},
         {"graph(%x: f32[64, 2000000]) {\n %m = amax(%x, 1, True)\n %y = sub(%x, %m)\n"
          " return %y\n}\n",
-         2, /* no cluster keeps them, nor do 64 of them lie in the L2 */
+         2, /* no cluster keeps them, nor L2 64 of them, and blocks would meet often */
          {"m  with  y: not fused: a row of 8000000 bytes would be read from memory twice"}},
+        {"graph(%x: f32[4000000]) {\n %m = amax(%x)\n %y = sub(%x, %m)\n return %y\n}\n",
+         2, /* stays in L2 from launch to launch */
+         {"m  with  y: not fused: 1 rows cannot fill 132 units; apart, the reduction can be "
+          "split"}},
         {"graph(%w: bf16[64, 16], %x: bf16[16, 2000000]) {\n %c = mm(%w, %x)\n"
          " %s = sum(%c, 1, True)\n %y = sub(%c, %s)\n return %y\n}\n",
          2, /* so the product has the sum */
@@ -319,13 +323,25 @@ static void test_few_rows(void **state) {
          " return %y\n}\n",
          1, /* a cluster's shared memory keeps them */
          {"m  with  y: fused"}},
+        {"graph(%x: f32[8, 1900000]) {\n %m = amax(%x, 1, True)\n %y = sub(%x, %m)\n"
+         " return %y\n}\n",
+         1, /* or that of all blocks, which meet */
+         {"m  with  y: fused"}},
+        {"graph(%x: f32[32000000]) {\n %m = amax(%x)\n %y = sub(%x, %m)\n return %y\n}\n",
+         1,
+         {"m  with  y: fused"}},
+        {"graph(%x: f32[1, 128, 131072], %w: f32[128]) {\n %v = view(%x, [1, 8, 2097152])\n"
+         " %m = amax(%v, 2, True)\n %y = sub(%v, %m)\n %z = view(%y, [1, 128, 131072])\n"
+         " %u = unsqueeze(%w, 1)\n %r = mul(%z, %u)\n return %r\n}\n",
+         1, /* of which a reshape splits the axes; all of a row read few weights */
+         {"m  with  y+r: fused, axes split"}},
         {"graph(%x: f32[4, 65536]) {\n %s = sum(%x, 1)\n %y = exp(%x)\n return %s, %y\n}\n",
          1, /* parts of a row can store their elements, too */
          {"s  with  y: fused"}},
         {"graph(%h: bf16[4, 65536]) {\n %x = convert(%h, f32)\n %m = amax(%x, 1)\n %t = expsum(%x, "
          "1)\n %l = log(%t)\n %y = add(%l, %m)\n return %y\n}\n",
          1, /* what both reductions read, and what takes both */
-         {"m+y  with  t+l: fused", "x  with  m+t+l+y: fused"}},
+         {"x+m  with  t+l: fused", "x+m+t+l  with  y: fused"}},
         {"graph(%x: f32[4, 65536]) {\n %c = cumsum(%x, 1)\n %y = mul(%c, 2)\n return %y\n}\n",
          1, /* a scan has its results as it goes along */
          {"c  with  y: fused"}},
@@ -561,6 +577,14 @@ static void test_rows_beside(void **state) {
          " %m = amax(%h, 1)\n return %s, %m\n}\n",
          2, /* a part of it */
          {NULL}},
+        {"graph(%x: f32[25088, 512]) {\n %s = sum(%x, 0)\n %m = amax(%x)\n %y = exp(%x)\n"
+         " return %s, %m, %y\n}\n",
+         2, /* few of them, but there */
+         {"s  with  m_rows: fused"}},
+        {"graph(%x: f32[3000, 131072]) {\n %q = mul(%x, %x)\n %s = sum(%q)\n %m = amax(%x, 0)\n"
+         " %y = mul(%m, %s)\n return %y\n}\n",
+         3, /* what takes both comes later than they become one */
+         {"q+s_rows  with  m: fused"}},
     };
     static const struct fusion apart[] = {
         {"graph(%x: f32[640, 50]) {\n %a = slice(%x, 1, 0, 40)\n %b = slice(%x, 1, 10, 50)\n"
@@ -588,7 +612,7 @@ static void test_scanned_rows(void **state) {
         {"graph(%x: f32[640, 5000]) {\n %c = cumsum(%x, 1)\n %s = sum(%x, 1)\n"
          " %m = amax(%c, 1)\n %t = mul(%s, %m)\n return %c, %t\n}\n",
          1, /* of both, and of what they come to */
-         {"c+m  with  s+t: fused"}},
+         {"c+s  with  m+t: fused"}},
         {"graph(%x: f32[64, 500, 48]) {\n %p = softmax(%x, 1)\n %c = cumsum(%p, 1)\n"
          " return %c\n}\n",
          1, /* a block has all of a row */
