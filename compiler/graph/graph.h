@@ -421,8 +421,8 @@ struct graph *graph_turn_products(struct graph *g);
  * it has found. */
 int graph_one_pass(struct graph *g, const struct device_limits *limits, bool behind);
 
-/* factors_of_sums.c: sum(x * s) as sum(x) * s, where s is the same for all that is summed up and has
- * to be waited for. Needs: a decomposed, simplified graph behind one_pass.c. Returns such a
+/* factors_of_sums.c: sum(x * s) as sum(x) * s, where s is the same for all that is summed up and
+ * has to be waited for. Needs: a decomposed, simplified graph behind one_pass.c. Returns such a
  * graph in the same arena, or g. */
 struct graph *graph_factors_of_sums(struct graph *g, const struct device_limits *limits);
 

@@ -1,5 +1,5 @@
-/* test_graph_factors_of_sums.c: which factors are taken of a reduction, which stay, and that values are
- * the same but for rounding. */
+/* test_graph_factors_of_sums.c: which factors are taken of a reduction, which stay, and that values
+ * are the same but for rounding. */
 #include "graph_test.h"
 
 /* As a GPU's rows that are too few have it: small ones are too long to be kept. */
