@@ -1,5 +1,5 @@
-/* factors_of_sums.c: a factor that is the same for all that is summed up, taken of the sum, where it
- * has to be waited for.
+/* factors_of_sums.c: a factor that is the same for all that is summed up, taken of the sum, where
+ * it has to be waited for.
  *
  *   %q = mul(%x, %x)                           %q = mul(%x, %x)
  *   %s = rsqrt(mean(%q, dims, True))           %s = rsqrt(mean(%q, dims, True))
