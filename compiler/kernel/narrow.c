@@ -32,12 +32,15 @@ struct ranges {
 
 static bool is_within(struct interval r, double lo, double hi) { return r.lo >= lo && r.hi <= hi; }
 
-/* What is left of r once it was rounded to t: functions of f32 are a few units off. */
+/* What is left of r once it was rounded to t: functions of f32 are a few units off. What is too
+ * small for t becomes 0: 1e-8 in f16. */
 static struct interval rounded(struct interval r, enum dtype t) {
     const double FUNCTIONS = 0x1p-20, MOST = 0x1p60;
-    double part = fmax(2 * dtype_roundoff(t), FUNCTIONS), most = fmin(dtype_largest(t) / 2, MOST);
+    double part = fmax(2 * dtype_roundoff(t), FUNCTIONS), most = fmin(dtype_largest(t) / 2, MOST),
+           least = part * dtype_smallest(t);
     if (!is_within(r, -most, most)) return INTERVAL_ANY;
-    return (struct interval){r.lo - part * fabs(r.lo), r.hi + part * fabs(r.hi)};
+    double lo = r.lo - part * fabs(r.lo) - least, hi = r.hi + part * fabs(r.hi) + least;
+    return (struct interval){r.lo >= 0 ? fmax(lo, 0) : lo, r.hi <= 0 ? fmin(hi, 0) : hi};
 }
 
 /* The same, each side by itself. */

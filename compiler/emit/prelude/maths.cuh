@@ -143,7 +143,7 @@ K_DEVICE float k_sqrt(float a) { return sqrtf(a); }
 /* The same of what is known to be no less than 2^-100, as sqrtf has it behind a look at what it is given. */
 K_DEVICE float k_sqrt_normal(float a) {
 #ifdef WS_EMULATOR
-    return sqrtf(a);
+    return sqrtf(a < 0x1p-100f ? -1.0f : a); /* of others it may be anything */
 #else
     float r;
     asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
