@@ -8,8 +8,10 @@
  *
  * The sum of y would go along x a second time, when the mean is there; that of x goes along with
  * the mean's. So do extrema, of which a factor below 0 makes the other one; sums of squares, and
- * variances, of which it is squared. That pays where the pass that the factor waits for is one
- * of its own: of rows that are too few to fill the device, or too long to be kept, on a GPU.
+ * variances, which it scales twice: where the factor is made of x's squares, too. x / amax(abs(x))
+ * is what programs take squares of so that these are in range. That pays where the pass that the
+ * factor waits for is one of its own: of rows that are too few to fill the device, or too long to
+ * be kept, on a GPU.
  *
  * An extremum that is compared with what it is one of stays: both have to be one number.
  *
@@ -22,7 +24,7 @@ struct scales {
     const struct graph *from;
     const struct device_limits *limits;
     bool *waits;    /* per node: it stands on a reduction that has a pass of its own */
-    bool *compared; /* per node: a comparison takes it, or a view of it */
+    bool *compared; /* per node: a comparison takes it, or a view, a float or a difference of it */
 };
 
 /* What a reduction is of: x * s, or x / s, perhaps as another float, or the squares of that. */
@@ -33,6 +35,11 @@ struct scaled {
 };
 
 static const struct node *at(const struct scales *c, node_id n) { return &c->from->nodes.at[n]; }
+
+static bool keeps_order(enum op op) {
+    return op_info(op)->class == VIEW || op == OP_CONVERT || op == OP_CAST || op == OP_SUB ||
+           op == OP_NEG || op == OP_ABS;
+}
 
 static void find_waiting(struct scales *c) {
     const struct graph *g = c->from;
@@ -49,9 +56,9 @@ static void find_waiting(struct scales *c) {
     }
     for (node_id n = g->nodes.n; n-- > 0;) {
         const struct node *x = at(c, n);
-        enum op_class class = op_info(x->op)->class;
-        bool compares = class == POINTWISE && x->meta.dtype == DT_BOOL;
-        if (!compares && !(c->compared[n] && class == VIEW)) continue;
+        bool compares =
+            op_info(x->op)->class == POINTWISE && (x->meta.dtype == DT_BOOL || x->op == OP_SIGN);
+        if (!compares && !(c->compared[n] && keeps_order(x->op))) continue;
         for (int i = 0; i < x->n_args; i++)
             if (x->args[i].kind == ARG_NODE) c->compared[x->args[i].node] = true;
     }
@@ -100,6 +107,30 @@ static node_id unconverted(const struct scales *c, node_id n) {
     return n;
 }
 
+/* Is s made of sums of x's squares, or of its variances? If those of x * s are in range, these are,
+ * or s is nothing already. */
+static bool is_of_squares(const struct scales *c, node_id s, node_id x) {
+    bool *below = NEW_ARRAY(c->from->arena, bool, s + 1);
+    below[s] = true;
+    for (node_id id = s + 1; id-- > 0;) {
+        const struct node *n = at(c, id);
+        if (!below[id] || !c->waits[id]) continue;
+        if (n->op == OP_SUM || n->op == OP_M2) {
+            node_id of = unconverted(c, n->args[0].node);
+            const struct node *q = at(c, of);
+            bool square = q->op == OP_MUL && q->args[0].kind == ARG_NODE &&
+                          q->args[1].kind == ARG_NODE && q->args[0].node == q->args[1].node;
+            if (n->op == OP_SUM && square) of = unconverted(c, q->args[0].node);
+            if ((n->op == OP_M2 || square) && of == unconverted(c, x)) return true;
+        }
+        for (int i = 0; i < n->n_args; i++) {
+            const node_id *of;
+            for (int k = arg_nodes(&n->args[i], &of); k-- > 0;) below[of[k]] = true;
+        }
+    }
+    return false;
+}
+
 /* Is reduction n of something scaled? Sums are kept in the type that they are made in, or what is
  * not scaled yet might be out of its range, or be rounded. */
 static bool find_scaled(const struct scales *c, node_id id, struct scaled *out) {
@@ -110,12 +141,13 @@ static bool find_scaled(const struct scales *c, node_id id, struct scaled *out) 
     if (extremum ? c->compared[id] : n->meta.dtype != dtype_opmath(n->meta.dtype)) return false;
     uint32_t dims = dims_set(c->from->ex, &n->args[1], at(c, n->args[0].node)->meta.rank);
     node_id y = extremum ? n->args[0].node : unconverted(c, n->args[0].node);
-    if (is_scaled(c, y, dims, out)) return true;
+    if (is_scaled(c, y, dims, out)) return n->op != OP_M2 || is_of_squares(c, out->s, out->x);
     const struct node *q = at(c, y);
     if (n->op != OP_SUM || q->op != OP_MUL || q->args[0].kind != ARG_NODE ||
         q->args[1].kind != ARG_NODE || q->args[0].node != q->args[1].node)
         return false;
-    return out->squared = is_scaled(c, unconverted(c, q->args[0].node), dims, out);
+    return out->squared = is_scaled(c, unconverted(c, q->args[0].node), dims, out) &&
+                          is_of_squares(c, out->s, out->x);
 }
 
 static node_id scaled_by(struct build *b, enum op by, node_id t, node_id s) {
@@ -130,13 +162,12 @@ static node_id scale_last(struct build *b, const struct node *n, const struct sc
     x = cast(b, x, t);
     s = cast(b, s, t);
     if (y->squared) x = binary(b, OP_MUL, x, x);
-    if (twice) s = binary(b, OP_MUL, s, s);
     node_id out = scaled_by(b, y->by, reduce(b, n->op, x, n->args[1], true), s);
-    if (extremum) {
-        enum op other = n->op == OP_AMAX ? OP_AMIN : OP_AMAX;
-        node_id below = scaled_by(b, y->by, reduce(b, other, x, n->args[1], true), s),
-                is = call(b, OP_GE, arg_node(s), arg_int(b->g, 0));
-        out = call(b, OP_WHERE, arg_node(is), arg_node(out), arg_node(below));
+    if (twice) out = scaled_by(b, y->by, out, s); /* s * s may be out of range */
+    if (extremum) { /* of both, whatever the factor's sign; NaN, if either is */
+        bool most = n->op == OP_AMAX;
+        node_id other = reduce(b, most ? OP_AMIN : OP_AMAX, x, n->args[1], true);
+        out = binary(b, most ? OP_MAXIMUM : OP_MINIMUM, out, scaled_by(b, y->by, other, s));
     }
     return reshape(b, out, &n->meta);
 }

@@ -9,7 +9,8 @@
  * ones would be written there by a kernel of their own. Behind the product a number costs nothing.
  * What is made element by element, or is all of a product, takes the number along itself.
  *
- * f16 stays: a factor may be scaled so that the product does not overflow. Needs: a decomposed,
+ * f16 stays: a factor may be scaled so that the product does not overflow; and so do numbers that
+ * may be there for that in f32. Needs: a decomposed,
  * simplified graph. Keeps: values, but for roundings. */
 #include <math.h>
 
@@ -52,9 +53,11 @@ static bool find_scale(const struct graph *g, node_id id, const bool *factor, do
     if (n->args[0].kind != ARG_NODE || at(g, n->args[0].node)->meta.dtype != d) return false;
     if (n->args[1].kind != ARG_INT && n->args[1].kind != ARG_FLOAT) return false;
     if (n->args[1].kind == ARG_INT && !ex_is_const(g->ex, n->args[1].i, NULL)) return false;
+    static const double MOST_SCALE = 1 << 16;
     double number = arg_number(g, &n->args[1]);
     if (n->op == OP_DIV) number = 1 / number;
-    if (!isfinite(number) || number == 0 || !is_part(g, n->args[0].node)) return false;
+    if (fabs(number) < 1 / MOST_SCALE || fabs(number) > MOST_SCALE || !is_part(g, n->args[0].node))
+        return false;
     *by = number;
     return true;
 }

@@ -175,7 +175,8 @@ static void put_second(struct fission *x, uint32_t i) {
         struct inst *load = &n.insts.at[j];
         uint32_t k = load->kind == INST_LOAD ? maker_of(x, load->buffer) : NONE;
         if (k == NONE || (x->stands[k] ? x->level[k] > 0 : !is_first(x, k))) continue;
-        load->buffer = x->copy[k] != NONE ? x->copy[k] : kept_of(x, load->buffer, k);
+        bool anew = x->copy[k] != NONE && !is_carried(l, load->buffer); /* of this step */
+        load->buffer = anew ? x->copy[k] : kept_of(x, load->buffer, k);
     }
     vec_push(l->arena, &x->second, n);
 }
