@@ -182,21 +182,24 @@ static bool find_given(struct parts *x) {
     bool any = false;
     for (uint32_t k = 0; k < x->l->nests.n; k++) {
         bool left = x->l->buffers.at[x->l->nests.at[k].out].kind == BUFFER_WINDOW;
-        if (!is_of(x, k) || x->carried[k] || (x->cheap[k] && !left)) continue;
-        if (!may_leave(x, k)) return false;
+        bool next = is_carried_on(x, x->l->nests.at[k].out);
+        if (!is_of(x, k) || x->carried[k] || (x->cheap[k] && (!left || next))) continue;
+        if (!may_leave(x, k) || next) return false;
         x->place[k] = BEFORE;
         any = true;
     }
     return any;
 }
 
-/* What stands on nothing carried, and is read by nothing that stays; nor reads what stays, unless
- * that can be made anew. */
+/* What stands on nothing carried, and is read by nothing that stays, nor by the next step; nor reads
+ * what stays, unless that can be made anew. */
 static bool find_before(struct parts *x) {
     bool any = false;
     if (x->gives) return find_given(x);
     for (uint32_t k = 0; k < x->l->nests.n; k++)
-        if (is_of(x, k) && !x->carried[k] && may_leave(x, k)) x->place[k] = BEFORE;
+        if (is_of(x, k) && !x->carried[k] && may_leave(x, k) &&
+            !is_carried_on(x, x->l->nests.at[k].out))
+            x->place[k] = BEFORE;
     for (bool more = true; more;) { /* what stays keeps what it reads, and what reads it */
         more = false;
         for (uint32_t k = 0; k < x->l->nests.n; k++) {
