@@ -91,10 +91,25 @@ static bool find_levels(struct fission *x) {
     return any;
 }
 
+/* Is nest k of the second part alone, as all that stands on it is, in this step or the next? */
+static bool is_late_alone(const struct fission *x, uint32_t k) {
+    bool any = false;
+    for (uint32_t i = 0; i < x->n; i++) {
+        bool read = x->stands[i];
+        if (!x->reads[i * x->n + k]) continue;
+        for (uint32_t j = 0; j < x->n; j++) read |= x->reads[j * x->n + i];
+        if (!read || (x->stands[i] && !x->level[i])) return false;
+        any = true;
+    }
+    return any && !x->stands[k];
+}
+
 /* Who reads what stands on nothing carried: readers come behind it. */
 static void find_shared(struct fission *x) {
     for (uint32_t i = x->n; i-- > 0;) {
-        x->early[i] |= x->l->buffers.at[nest_at(x, i)->out].kind == BUFFER_WINDOW;
+        bool late_alone = is_late_alone(x, i);
+        x->late[i] |= late_alone;
+        x->early[i] |= !late_alone && x->l->buffers.at[nest_at(x, i)->out].kind == BUFFER_WINDOW;
         x->early[i] |= !x->late[i]; /* nobody's */
         bool early = x->stands[i] ? !x->level[i] : x->early[i],
              late = x->stands[i] ? x->level[i] > 0 : x->late[i];

@@ -95,6 +95,19 @@
                     "  %t: f32[3, 7] = tanh(%b)\n  return %a, %b, %t\n}",                          \
                     output) "\n"
 
+/* Two layers again, of which the second reads what is made of a step's input in that step and in the
+ * next one. */
+#define DELAYED(name, output)                                                                      \
+    name " = " LOOP("%g, %h, %q, %x, %w, %u", "0, 1, 2, -1, -1, -1", "0, 0, 0, 0, 0, 0",           \
+                    "0, 0, 0, 1, 0, 1", "9",                                                       \
+                    "graph(%g: f32[3, 5], %h: f32[3, 7], %q: f32[3, 7], %x: f32[3, 5], "           \
+                    "%w: f32[5, 7], %u: f32[3, 7]) {\n"                                            \
+                    "  %d = mul(%g, 0.9)\n  %a: f32[3, 5] = add(%d, %x)\n  %s = sigmoid(%a)\n"     \
+                    "  %v: f32[3, 7] = tanh(%u)\n  %k = mul(%q, %v)\n  %o = mul(%k, %h)\n"         \
+                    "  %p = matmul(%s, %w)\n  %e = mul(%o, 0.8)\n  %b: f32[3, 7] = add(%e, %p)\n"  \
+                    "  %t: f32[3, 7] = tanh(%b)\n  return %a, %b, %v, %t\n}",                      \
+                    output) "\n"
+
 enum { WITHOUT_GRADIENTS = 14 }; /* of these: integers and comparisons */
 static const char *const programs[] = {
     /* all states, and the last one again */
@@ -231,6 +244,8 @@ static const char *const programs[] = {
     /* one loop is two, with a product in between */
     "graph(%g: f32[3, 5], %h: f32[3, 7], %x: f32[9, 3, 5], %w: f32[5, 7]) {\n" LAYERS(
         "%y", 2) "return %y\n}\n",
+    "graph(%g: f32[3, 5], %h: f32[3, 7], %q: f32[3, 7], %x: f32[9, 3, 5], %w: f32[5, 7], "
+    "%u: f32[9, 3, 7]) {\n" DELAYED("%y", 3) DELAYED("%z", 2) "return %y, %z\n}\n",
     /* a sum along two axes, of which steps have one */
     READ("9", "2", "6", "4", "f32",
          "%m = mul(%hs, %w)\n%y = sum(%m, [3])\n%f = flip(%hs, [0])\n%n = mul(%f, %b)\n"
