@@ -27,6 +27,10 @@ static const char *const graphs[][2] = {
                      " %y = constant_pad_nd(%p, [2, 3], 0)\n return %y\n}\n"},
     {"reversed", "graph(%x: f32[214, 512, 1024]) {\n %p = permute(%x, [2, 1, 0])\n %y = relu(%p)\n "
                  "return %y\n}\n"},
+    {"stored both ways",
+     "graph(%x: f32[64, 64, 3136], %z: f32[64, 3136, 64]) {\n %p = permute(%z, [0, 2, 1])\n"
+     " %y = add(%x, %p)\n %r = relu(%y)\n %q = permute(%y, [0, 2, 1])\n %c = clone(%q)\n"
+     " return %r, %c\n}\n"},
     {"turned to odd rows",
      "graph(%x: bf16[512, 142164], %z: bf16[1, 485]) {\n %p = permute(%x, [1, 0])\n"
      " %s = slice(%p, 1, 8, 493)\n %y = mul(%s, %z)\n return %y\n}\n"},
