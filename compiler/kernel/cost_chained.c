@@ -66,7 +66,10 @@ double cost_chained(const struct kernel *k, const struct layout *y) {
         /* Short steps: 32 heads of 2048 by 64 take 106.3 us on an H100 by 128 x 64 with three
          * stages, 99.4 with four; by 128 x 128 87.4 with either. */
         const double SHORT = 64, SHORT_STEP = 1.04, FEW_AHEAD = 1.05, UNEVEN = 0.1;
-        const double WIDE_TWINS = 1.5; /* 128 x 128 takes 1991 us, 128 x 64 1594: chained.c */
+        /* Twins whose sums, and terms of both beside them, are more registers than these, which
+         * steps of 64 with heads of 128 have: with heads of 64 128 x 128 takes 1991 us, 128 x 64
+         * 1594 (causal rows, chained_layout.c); of all rows 128 x 96 2206, 128 x 64 2313. */
+        const double CROWDED = 1.5, MOST_OF_TWINS = 224;
         /* Of a tile that both read, a step's is held until the next one's terms are made: of two
          * stages none is ahead. So, before any lagged, 32 heads of 2048 by 128 took an H100 186 us
          * with two, 117 with three. */
@@ -83,7 +86,8 @@ double cost_chained(const struct kernel *k, const struct layout *y) {
         step += WAIT / (x->warpgroups * resident);
         if (n <= SHORT) step *= y->stages <= 3 ? SHORT_STEP * FEW_AHEAD : SHORT_STEP;
         step *= 1 + UNEVEN * asked;
-        if (x->n_second > 1 && n > SHORT) step *= WIDE_TWINS;
+        double held = (x->n_first * n + columns) / 2 + x->n_second * n * bytes / 8;
+        if (x->n_second > 1 && n > SHORT && held > MOST_OF_TWINS) step *= CROWDED;
         bool ahead = y->stages > 2 || keys <= n || chained_lags(y); /* or no step is behind */
         if (!ahead) step += chained_is_in_turn(y) ? ONE_HELD : ALL_HELD;
         if (x->ping_pong && x->n_first == 1 && x->n_second == 1) step *= IN_TURN;

@@ -47,9 +47,10 @@ static double sort_us(const struct kernel *k) {
            passes * (steps + nr * BYTES / (device_gbps(d) * 1e3 * 0.5));
 }
 
-/* Launches that sort by blocks of rows: each goes along its sources in steps that wait. */
+/* Launches that sort by blocks of rows: each goes along its sources in steps that wait. How many of
+ * each bucket a block has is written, summed up and read again, in L2. */
 static double buckets_us(const struct kernel *k, const struct layout *y) {
-    const double LAUNCH_US = 2.5, STEP_US = 1, EACH_BUCKET = 2.5e-3, SCATTERED = 0.5;
+    const double LAUNCH_US = 2.5, STEP_US = 1, EACH_BUCKET = 1e-3, SCATTERED = 0.5, L2_FASTER = 2;
     const struct device_limits *d = k->limits;
     double nr = (double)kernel_size(k, AXIS_R), buckets = (double)layout_buckets(k, y),
            sorts = (double)layout_bucket_blocks(k, y), threads = layout_bucket_threads(k, y),
@@ -57,6 +58,7 @@ static double buckets_us(const struct kernel *k, const struct layout *y) {
            waves = ceil(sorts / (fmax(1, fmin(room, 1024 / threads)) * d->units)),
            steps = ceil(nr / sorts / (threads * BUCKET_EACH)) * waves;
     return 3 * LAUNCH_US + 2 * steps * (STEP_US + EACH_BUCKET * buckets) +
+           buckets * sorts * 4 * 4 / (device_gbps(d) * 1e3 * L2_FASTER) +
            nr * (8 + 8 + 16) / (device_gbps(d) * 1e3 * SCATTERED);
 }
 
@@ -183,10 +185,12 @@ static double own_cost(const struct kernel *k, const struct layout *y) {
 }
 
 /* Warps that take a source a thread, in turns (cuda_turns.c), behind three launches: each of these
- * and of the warps goes along its sources in steps that wait. What lands on 2^20 elements, from as
- * many sources, takes an H200 66 us by blocks of 512, 71 of 1024 and 140 of 4096. */
+ * and of the warps goes along its sources in steps that wait; then it stores its rows, one after
+ * the other. What lands on 2^20 elements, from as many sources, takes an H200 66 us by blocks of
+ * 512, 71 of 1024 and 140 of 4096; on 2^21 of bf16 103 us of 1024, about half of
+ * which are this launch's, and 88 of 512. */
 static double turns_hits_cost(const struct kernel *k, const struct layout *y) {
-    const double STEP = 60, WAIT_US = 0.6, TURN_US = 0.1, CLEAR_US = 0.5, SCATTERED = 0.5;
+    const double STEP = 60, WAIT_US = 0.6, TURN_US = 0.1, CLEAR_US = 1, SCATTERED = 0.5;
     const struct device_limits *d = k->limits;
     double nr = (double)kernel_size(k, AXIS_R), buckets = (double)layout_buckets(k, y),
            loads = layout_carried(k, y) == NO_VALUE ? loads_of_sources(k) : 0,

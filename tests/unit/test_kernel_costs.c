@@ -55,6 +55,8 @@ static const char *const graphs[][2] = {
                      "%y\n}\n"},
     {"landing", "graph(%x: f32[1000, 192], %i: i64[4000], %s: f32[4000, 192]) {\n %y = "
                 "index_add(%x, 0, %i, %s)\n return %y\n}\n"},
+    {"landing in turn", "graph(%x: f32[2097152], %i: i64[2097152], %s: f32[2097152]) {\n %y = "
+                        "index_add(%x, 0, %i, %s)\n return %y\n}\n"},
     {"wide landing", "graph(%x: f32[100, 4096], %i: i64[600], %s: f32[600, 4096]) {\n %y = "
                      "index_add(%x, 0, %i, %s)\n return %y\n}\n"},
     {"shared rows", "graph(%x: f32[512, 1, 2048], %z: f32[1, 64, 2048]) {\n %m = mul(%x, %z)\n %y "
