@@ -617,7 +617,10 @@ void emit_cuda_rows(struct emitter *w) {
     l->grid[0] = w->p->grid;
     l->smem = w->y->smem;
     l->cluster = layout_cluster(w->y);
-    l->meets = w->y->circle > 1;
+    l->meets = w->y->circle > 1 || w->y->meets;
+    /* Several blocks of a multiprocessor that wait for each other find it as they need it, with no
+     * other kernel's share of shared memory: its blocks that spin would keep that as it is. */
+    l->alone |= l->meets && w->p->grid > w->k->limits->units;
     put_block_position(w);
     if (w->y->circle) {
         put_circle(w);

@@ -67,8 +67,9 @@ struct ws_launch {
     int cluster;  /* blocks of a cluster, as the kernel's text declares; 0 or 1: none */
     bool at_load; /* it runs once, before all calls, and writes what is kept alone; those that run
                      in each come behind */
-    bool alone;   /* the program has no other: its text does not wait for launches before it */
-    bool meets;   /* its blocks wait for each other: there is room for all of them at a time */
+    bool alone;   /* it begins when those before it have ended: the program has no other, or it
+                     needs the device to itself; its text does not wait for them */
+    bool meets;   /* its blocks wait for each other: there is room for those that do at a time */
     int n_args;
     struct ws_arg args[WS_MAX_ARGS];
 };
