@@ -441,11 +441,19 @@ static bool is_only_launch(const struct emitter *w) {
            !layout_sorts(k, y) && (y->split == 1 || y->last_block);
 }
 
+static bool blocks_meet(const struct layout *y) { return y->circle > 1 || y->meets; }
+
+/* Several blocks of a multiprocessor that wait for each other find it as they need it, with no
+ * other kernel's share of shared memory: those that spin would keep that as it is. */
+static bool needs_device(const struct emitter *w) {
+    return blocks_meet(w->y) && w->p->grid > w->k->limits->units;
+}
+
 struct ws_launch *open_kernel(struct emitter *w, const char *name, int threads) {
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];
     bool first = name == w->k->entry;
     *l = (struct ws_launch){.entry = name, .grid = {1, 1, 1}, .threads = threads};
-    l->alone = first && is_only_launch(w);
+    l->alone = first && (is_only_launch(w) || needs_device(w));
     add_arguments(w, l);
     int blocks = first ? w->p->config.knob[KNOB_blocks] : 0; /* to be on the device together */
     if (first && !blocks) blocks = w->y->fit;
@@ -617,10 +625,7 @@ void emit_cuda_rows(struct emitter *w) {
     l->grid[0] = w->p->grid;
     l->smem = w->y->smem;
     l->cluster = layout_cluster(w->y);
-    l->meets = w->y->circle > 1 || w->y->meets;
-    /* Several blocks of a multiprocessor that wait for each other find it as they need it, with no
-     * other kernel's share of shared memory: its blocks that spin would keep that as it is. */
-    l->alone |= l->meets && w->p->grid > w->k->limits->units;
+    l->meets = blocks_meet(w->y);
     put_block_position(w);
     if (w->y->circle) {
         put_circle(w);
