@@ -108,6 +108,21 @@
                     "  %t: f32[3, 7] = tanh(%b)\n  return %a, %b, %v, %t\n}",                      \
                     output) "\n"
 
+/* A state with a sum along both of its axes, of which the second loop makes something with the input
+ * of the step before; all states are wanted. */
+#define DELAYED_SUM(name, output)                                                                  \
+    name " = " LOOP("%c, %m, %q, %k, %v, %u", "0, 1, 2, -1, -1, -1", "0, 0, 0, 0, 0, 0",           \
+                    "0, 0, 0, 1, 1, 1", "9",                                                       \
+                    "graph(%c: f32[2, 32, 36], %m: f32[2, 32], %q: f32[2, 32], %k: f32[2, 32], "   \
+                    "%v: f32[2, 36], %u: f32[2, 32]) {\n"                                          \
+                    "  %d: f32[2, 32] = tanh(%u)\n  %ku = unsqueeze(%k, 2)\n"                      \
+                    "  %vu = unsqueeze(%v, 1)\n  %kv = mul(%ku, %vu)\n  %cd = mul(%c, 0.9)\n"      \
+                    "  %n: f32[2, 32, 36] = add(%cd, %kv)\n  %w = mul(%n, %ku)\n"                  \
+                    "  %s = sum(%w, [1, 2])\n  %su = unsqueeze(%s, 1)\n  %sp = mul(%su, %q)\n"     \
+                    "  %md = mul(%m, 0.5)\n  %mn: f32[2, 32] = add(%md, %sp)\n"                    \
+                    "  return %n, %mn, %d\n}",                                                     \
+                    output) "\n"
+
 enum { WITHOUT_GRADIENTS = 14 }; /* of these: integers and comparisons */
 static const char *const programs[] = {
     /* all states, and the last one again */
@@ -246,6 +261,9 @@ static const char *const programs[] = {
         "%y", 2) "return %y\n}\n",
     "graph(%g: f32[3, 5], %h: f32[3, 7], %q: f32[3, 7], %x: f32[9, 3, 5], %w: f32[5, 7], "
     "%u: f32[9, 3, 7]) {\n" DELAYED("%y", 3) DELAYED("%z", 2) "return %y, %z\n}\n",
+    "graph(%c: f32[2, 32, 36], %m: f32[2, 32], %q: f32[2, 32], %k: f32[9, 2, 32], "
+    "%v: f32[9, 2, 36], %u: f32[9, 2, 32]) {\n" DELAYED_SUM("%y", 0)
+        DELAYED_SUM("%z", 1) "return %y, %z\n}\n",
     /* a sum along two axes, of which steps have one */
     READ("9", "2", "6", "4", "f32",
          "%m = mul(%hs, %w)\n%y = sum(%m, [3])\n%f = flip(%hs, [0])\n%n = mul(%f, %b)\n"
