@@ -191,8 +191,8 @@ static bool find_given(struct parts *x) {
     return any;
 }
 
-/* What stands on nothing carried, and is read by nothing that stays, nor by the next step; nor reads
- * what stays, unless that can be made anew. */
+/* What stands on nothing carried, and is read by nothing that stays, nor by the next step; nor
+ * reads what stays, unless that can be made anew. */
 static bool find_before(struct parts *x) {
     bool any = false;
     if (x->gives) return find_given(x);

@@ -95,8 +95,8 @@
                     "  %t: f32[3, 7] = tanh(%b)\n  return %a, %b, %t\n}",                          \
                     output) "\n"
 
-/* Two layers again, of which the second reads what is made of a step's input in that step and in the
- * next one. */
+/* Two layers again, of which the second reads what is made of a step's input in that step and in
+ * the next one. */
 #define DELAYED(name, output)                                                                      \
     name " = " LOOP("%g, %h, %q, %x, %w, %u", "0, 1, 2, -1, -1, -1", "0, 0, 0, 0, 0, 0",           \
                     "0, 0, 0, 1, 0, 1", "9",                                                       \
@@ -108,8 +108,8 @@
                     "  %t: f32[3, 7] = tanh(%b)\n  return %a, %b, %v, %t\n}",                      \
                     output) "\n"
 
-/* A state with a sum along both of its axes, of which the second loop makes something with the input
- * of the step before; all states are wanted. */
+/* A state with a sum along both of its axes, of which the second loop makes something with the
+ * input of the step before; all states are wanted. */
 #define DELAYED_SUM(name, output)                                                                  \
     name " = " LOOP("%c, %m, %q, %k, %v, %u", "0, 1, 2, -1, -1, -1", "0, 0, 0, 0, 0, 0",           \
                     "0, 0, 0, 1, 1, 1", "9",                                                       \
