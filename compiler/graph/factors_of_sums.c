@@ -87,7 +87,7 @@ static bool is_scaled(const struct scales *c, node_id y, uint32_t dims, struct s
     if ((!product && n->op != OP_DIV) || n->args[0].kind != ARG_NODE ||
         n->args[1].kind != ARG_NODE || !dtype_is_float(n->meta.dtype))
         return false;
-    for (int side = 0; side <= product; side++) {
+    for (int side = 0; side < (product ? 2 : 1); side++) {
         node_id x = n->args[side].node, s = n->args[!side].node;
         bool fits = has_shape(c, x, &n->meta) && is_of_rows(c, s, &n->meta, dims) &&
                     dtype_is_float(at(c, x)->meta.dtype) && dtype_is_float(at(c, s)->meta.dtype);

@@ -246,6 +246,7 @@ static buffer_id keep(struct parts *x, buffer_id b) {
     const struct nest *like = NULL;
     for (uint32_t k = 0; k < l->nests.n; k++)
         if (is_of(x, k)) like = &l->nests.at[k];
+    WS_ASSERT(like);
     x->kept[b] = recurrence_keep(l, like, b, &n);
     vec_push(l->arena, &x->copies, n);
     return x->kept[b];
