@@ -56,7 +56,7 @@ static double buckets_us(const struct kernel *k, const struct layout *y) {
            sorts = (double)layout_bucket_blocks(k, y), threads = layout_bucket_threads(k, y),
            room = floor(d->smem_unit / ((double)layout_bucket_bytes(k, y) + SMEM_RESERVED)),
            waves = ceil(sorts / (fmax(1, fmin(room, 1024 / threads)) * d->units)),
-           steps = ceil(nr / sorts / (threads * BUCKET_EACH)) * waves;
+           each = layout_bucket_each(k, y), steps = ceil(nr / sorts / (threads * each)) * waves;
     return 3 * LAUNCH_US + 2 * steps * (STEP_US + EACH_BUCKET * buckets) +
            buckets * sorts * 4 * 4 / (device_gbps(d) * 1e3 * L2_FASTER) +
            nr * (8 + 8 + 16) / (device_gbps(d) * 1e3 * SCATTERED);
