@@ -270,7 +270,7 @@ int layout_bucket_threads(const struct kernel *k, const struct layout *y) {
 
 /* Few sources are spread over the multiprocessors: a thread ranks its own one after the other. */
 int layout_bucket_each(const struct kernel *k, const struct layout *y) {
-    enum { LEAST = 4 };
+    enum { LEAST = 2 };
     int64_t nr = kernel_size(k, AXIS_R), threads = layout_bucket_threads(k, y);
     int each = LEAST;
     while (each < BUCKET_EACH && tile_count(nr, threads * each) > k->limits->units) each *= 2;
