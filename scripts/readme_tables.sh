@@ -8,8 +8,9 @@
 #
 #   <!-- begin KIND ARGUMENTS -->  what this script writes  <!-- end -->          (each on lines of its own)
 #
-# and its KIND one of the functions below. No number between markers is typed by hand. Needs python3, and for the dumps
-# a built warpsmith (WARPSMITH, default build/warpsmith) and NVRTC.
+# and its KIND one of the functions below, block_KIND, or else a table of scripts/sample_tables.py, which --help has. No
+# number between markers is typed by hand. Needs python3, and for the dumps a built warpsmith (WARPSMITH, default
+# build/warpsmith) and NVRTC.
 # Exit codes: 0 fine, 1 a source of numbers is missing or a file is out of date, 2 wrong call, 3 no warpsmith.
 # shellcheck disable=SC2016,SC2317 # backquotes are for Markdown; block_* are called by name
 set -euo pipefail
@@ -47,37 +48,6 @@ block_figure() {
     echo "readme_tables: none of $* is there" >&2
     return 1
 }
-
-# KIND FILE...: what a script has measured, in sums: scripts/sample_tables.py --help has the kinds.
-block_torch() { scripts/sample_tables.py torch "$@"; }
-block_repeat() { scripts/sample_tables.py repeat "$@"; }
-block_sizes() { scripts/sample_tables.py sizes "$@"; }
-block_products() { scripts/sample_tables.py products "$@"; }
-block_convolutions() { scripts/sample_tables.py convolutions "$@"; }
-block_attention() { scripts/sample_tables.py attention "$@"; }
-block_slower() { scripts/sample_tables.py slower "$@"; }
-block_overlap() { scripts/sample_tables.py overlap "$@"; }
-block_misses() { scripts/sample_tables.py misses "$@"; }
-block_counted() { scripts/sample_tables.py counted "$@"; }
-block_searches() { scripts/sample_tables.py searches "$@"; }
-block_ordering() { scripts/sample_tables.py ordering "$@"; }
-block_planted() { scripts/sample_tables.py planted "$@"; }
-block_histories() { scripts/sample_tables.py histories "$@"; }
-block_nights() { scripts/sample_tables.py nights "$@"; }
-block_models() { scripts/sample_tables.py models "$@"; }
-block_kernelbench() { scripts/sample_tables.py kernelbench "$@"; }
-block_fused() { scripts/sample_tables.py fused "$@"; }
-block_scale() { scripts/sample_tables.py scale "$@"; }
-block_checked() { scripts/sample_tables.py checked "$@"; }
-block_opinfo() { scripts/sample_tables.py opinfo "$@"; }
-block_graphs() { scripts/sample_tables.py graphs "$@"; }
-block_devices() { scripts/sample_tables.py devices "$@"; }
-block_sums() { scripts/sample_tables.py sums "$@"; }
-block_reference() { scripts/sample_tables.py reference "$@"; }
-block_kills() { scripts/sample_tables.py kills "$@"; }
-block_generated() { scripts/sample_tables.py generated "$@"; }
-block_held() { scripts/sample_tables.py held "$@"; }
-block_mutants() { scripts/sample_tables.py mutants "$@"; }
 
 # cost, lookup, capture [PATTERN]: the measures that scripts/bench_KIND.sh has written on each machine, if it ever ran;
 # only those that match.
@@ -129,11 +99,14 @@ filled() {
             kind=${BASH_REMATCH[1]}
             read -ra arguments <<<"${BASH_REMATCH[2]}"
             inside=$line
-            declare -F "block_$kind" >/dev/null || {
-                echo "readme_tables: $1: no kind of block is called '$kind'" >&2
-                return 1
-            }
-            "block_$kind" "${arguments[@]}" >"$tmp/block" || return 1
+            if declare -F "block_$kind" >/dev/null; then
+                "block_$kind" "${arguments[@]}" >"$tmp/block" || return 1
+            else
+                scripts/sample_tables.py "$kind" "${arguments[@]}" >"$tmp/block" || {
+                    [ $? -ne 2 ] || echo "readme_tables: $1: no kind of block is called '$kind'" >&2
+                    return 1
+                }
+            fi
             sed "s#](reports/#](${up}reports/#g" "$tmp/block" # links are relative to the file
         fi
     done <"$1"

@@ -167,6 +167,12 @@ enum ws_status variant_load(struct variant *v, struct machine *m, struct diag *d
         read_facts(v, &m->limits, &f, l);
         if (f.blocks_per_unit == 0)
             variant_refuse(v, STATUS_launch_error, "no block of it fits on a multiprocessor");
+        else if (l->together > f.blocks_per_unit * m->limits.units) /* they would wait forever */
+            variant_refuse(v, STATUS_launch_error,
+                           arena_printf(d->arena,
+                                        "%d blocks wait for each other, of which the device has %d "
+                                        "at a time",
+                                        l->together, f.blocks_per_unit * m->limits.units));
     }
     if (device_is_lost(dev)) return diag_fail(d, own.status, "%s", own.text);
     if (own.status != WS_OK) variant_refuse(v, STATUS_launch_error, own.text);

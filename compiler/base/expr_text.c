@@ -123,7 +123,7 @@ static struct bulk bulk_of(const struct exprs *p, ex e) {
     return (struct bulk){1, 1, a.number * b.number};
 }
 
-static const int64_t MOST = 1ll << 56; /* the size of a number beside others */
+static const int64_t MOST = 1ll << 60; /* the size of a number beside others */
 
 /* Is the combination of a and b too much? Division multiplies, too: (a // 4) // 6 is a // 24. */
 static bool is_bulky(const struct exprs *p, enum ex_kind k, ex a, ex b) {
@@ -137,7 +137,7 @@ static bool is_bulky(const struct exprs *p, enum ex_kind k, ex a, ex b) {
 /* What is accepted is well below those limits, so that it reads back in whatever order it prints;
  * and sizes are as large as graph_impl.h's MAX_NUMEL. */
 static bool is_modest(struct bulk x) {
-    return x.terms <= MAX_TERMS / 2 && x.factors <= MAX_TERMS / 2 && x.number <= 0x1p52;
+    return x.terms <= MAX_TERMS / 2 && x.factors <= MAX_TERMS / 2 && x.number <= 0x1p59;
 }
 
 bool ex_mul_fits(const struct exprs *p, ex a, ex b) {

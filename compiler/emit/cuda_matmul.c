@@ -542,7 +542,7 @@ void emit_cuda_matmul(struct emitter *w) {
                             .grid = {w->p->grid, 1, 1},
                             .threads = w->y->threads,
                             .smem = w->y->smem,
-                            .meets = w->y->split > 1};
+                            .together = w->y->split > 1 ? w->y->split : 0};
     add_arguments(w, l);
     buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d%s) %s(", w->y->threads,
                least_blocks(w), k->entry);

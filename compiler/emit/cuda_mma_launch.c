@@ -184,6 +184,12 @@ static void put_prefetch_of_fixed(struct emitter *w, const struct tile_program *
     }
 }
 
+/* Those of a tile that have parts of its depth, and of tiles that share rows. */
+static int blocks_together(const struct product *p) {
+    int blocks = p->parts * p->sharing;
+    return blocks > 1 ? blocks : 0;
+}
+
 static void put_product(struct emitter *w, const struct tile_program *t) {
     const struct kernel *k = w->k;
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];
@@ -192,7 +198,7 @@ static void put_product(struct emitter *w, const struct tile_program *t) {
                             .threads = t->threads,
                             .smem = t->smem,
                             .cluster = w->y->cluster,
-                            .meets = t->product->parts > 1 || t->product->sharing > 1};
+                            .together = blocks_together(t->product)};
     add_arguments(w, l);
     for (int i = 0; i < RINGS && !t->ahead; i++)
         if (!ring(t, i)->operand->made) l->args[l->n_args++] = map_argument(w, t, i);

@@ -555,7 +555,7 @@ void emit_cuda_persistent(struct emitter *w) {
                             .grid = {w->p->grid, 1, 1},
                             .threads = w->y->threads,
                             .smem = w->y->smem,
-                            .meets = true};
+                            .together = (int)w->p->grid};
     find_needed(&x);
     buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d, 1) %s(", w->y->threads,
                k->entry);

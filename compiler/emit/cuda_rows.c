@@ -441,12 +441,15 @@ static bool is_only_launch(const struct emitter *w) {
            !layout_sorts(k, y) && (y->split == 1 || y->last_block);
 }
 
-static bool blocks_meet(const struct layout *y) { return y->circle > 1 || y->meets; }
+/* Blocks that wait for each other: all that take tiles in rounds, or those that share a row. */
+static int blocks_together(const struct layout *y) {
+    return y->circle > 1 ? y->circle : y->meets ? y->split : 0;
+}
 
 /* Several blocks of a multiprocessor that wait for each other find it as they need it, with no
  * other kernel's share of shared memory: those that spin would keep that as it is. */
 static bool needs_device(const struct emitter *w) {
-    return blocks_meet(w->y) && w->p->grid > w->k->limits->units;
+    return blocks_together(w->y) && w->p->grid > w->k->limits->units;
 }
 
 struct ws_launch *open_kernel(struct emitter *w, const char *name, int threads) {
@@ -625,7 +628,7 @@ void emit_cuda_rows(struct emitter *w) {
     l->grid[0] = w->p->grid;
     l->smem = w->y->smem;
     l->cluster = layout_cluster(w->y);
-    l->meets = blocks_meet(w->y);
+    l->together = blocks_together(w->y);
     put_block_position(w);
     if (w->y->circle) {
         put_circle(w);

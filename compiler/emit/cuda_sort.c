@@ -254,7 +254,7 @@ static void put_bucket_scan(struct emitter *w, int64_t buckets, int64_t counts, 
 }
 
 static void put_buckets(struct emitter *w) {
-    enum { EACH = BUCKET_EACH };
+    int each = layout_bucket_each(w->k, w->y);
     int threads = layout_bucket_threads(w->k, w->y), warps = threads / w->k->limits->warp;
     int64_t array = layout_sort_array(w->k), counts = 2 * array,
             blocks = layout_bucket_blocks(w->k, w->y), digits = layout_buckets(w->k, w->y),
@@ -271,8 +271,8 @@ static void put_buckets(struct emitter *w) {
     line(w, "unsigned *const all = (unsigned *)k_smem;");
     line(w, "k_bucket_clear(all, %lld);", (long long)digits);
     open_brace(w, "for (unsigned from = k_sort_begin(nr, blockIdx.x); from < end; from += %d)",
-               threads * EACH);
-    put_thread_keys(w, EACH);
+               threads * each);
+    put_thread_keys(w, each);
     line(w, "k_bucket_count(keys, %d, all);", shift);
     close_brace(w);
     line(w, "k_bucket_store(all, %lld, counts);", (long long)digits);
@@ -295,12 +295,12 @@ static void put_buckets(struct emitter *w) {
     line(w, "k_bucket_begin<%d, %lld>(counts, totals, %lld, next, (unsigned *)warps, begin);",
          warps, (long long)tile_count(digits, threads), (long long)digits);
     open_brace(w, "for (unsigned from = k_sort_begin(nr, blockIdx.x); from < end; from += %d)",
-               threads * EACH);
-    put_thread_keys(w, EACH);
-    line(w, "unsigned rank[%d];", EACH / 2);
+               threads * each);
+    put_thread_keys(w, each);
+    line(w, "unsigned rank[%d];", each / 2);
     line(w, "k_bucket_rank<%d, %d>(keys, rank, %d, %lld, warps);", bits_of(digits), warps, shift,
          (long long)room);
-    put_thread_names(w, EACH);
+    put_thread_names(w, each);
     line(w,
          "k_bucket_move<%d, %lld>(keys, named, rank, %d, %lld, next, starts, sums, warps, pairs);",
          warps, (long long)tile_count(room / 2, threads), shift, (long long)room);

@@ -69,7 +69,8 @@ struct ws_launch {
                      in each come behind */
     bool alone;   /* it begins when those before it have ended: the program has no other, or it
                      needs the device to itself; its text does not wait for them */
-    bool meets;   /* its blocks wait for each other: there is room for those that do at a time */
+    int together; /* blocks that wait for each other, so that all of them have to be on the device;
+                     0: none waits */
     int n_args;
     struct ws_arg args[WS_MAX_ARGS];
 };

@@ -32,7 +32,7 @@ node_id only_operand_of(const struct node *n);
  * does not overflow. That is far more than any memory holds, as what is reduced need never lie
  * there: the terms of an embedding's gradient are tokens x vocabulary x columns. A stride of
  * EX_NONE is not looked at. */
-#define MAX_NUMEL 0x1p52
+#define MAX_NUMEL 0x1p59
 #define TOO_LARGE "a tensor of such sizes is too large"
 bool meta_is_addressable(struct exprs *p, const struct meta *m);
 const struct param *op_param(enum op op, const char *name, int *index); /* NULL if there is none */

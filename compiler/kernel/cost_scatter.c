@@ -56,7 +56,7 @@ static double buckets_us(const struct kernel *k, const struct layout *y) {
            sorts = (double)layout_bucket_blocks(k, y), threads = layout_bucket_threads(k, y),
            room = floor(d->smem_unit / ((double)layout_bucket_bytes(k, y) + SMEM_RESERVED)),
            waves = ceil(sorts / (fmax(1, fmin(room, 1024 / threads)) * d->units)),
-           steps = ceil(nr / sorts / (threads * BUCKET_EACH)) * waves;
+           each = layout_bucket_each(k, y), steps = ceil(nr / sorts / (threads * each)) * waves;
     return 3 * LAUNCH_US + 2 * steps * (STEP_US + EACH_BUCKET * buckets) +
            buckets * sorts * 4 * 4 / (device_gbps(d) * 1e3 * L2_FASTER) +
            nr * (8 + 8 + 16) / (device_gbps(d) * 1e3 * SCATTERED);
@@ -186,11 +186,13 @@ static double own_cost(const struct kernel *k, const struct layout *y) {
 
 /* Warps that take a source a thread, in turns (cuda_turns.c), behind three launches: each of these
  * and of the warps goes along its sources in steps that wait; then it stores its rows, one after
- * the other. What lands on 2^20 elements, from as many sources, takes an H200 66 us by blocks of
+ * the other. The text of each that a thread has at a time comes from memory once: 2^17 sources take
+ * an H200 17.8 us by eight of them, 15.7 by two. What lands on 2^20 elements, from as many sources, takes an H200 66 us by blocks of
  * 512, 71 of 1024 and 140 of 4096; on 2^21 of bf16 103 us of 1024, about half of
  * which are this launch's, and 88 of 512. */
 static double turns_hits_cost(const struct kernel *k, const struct layout *y) {
-    const double STEP = 60, WAIT_US = 0.6, TURN_US = 0.1, CLEAR_US = 1, SCATTERED = 0.5;
+    const double STEP = 60, WAIT_US = 0.6, TURN_US = 0.1, CLEAR_US = 1, TEXT_US = 0.4,
+                 SCATTERED = 0.5;
     const struct device_limits *d = k->limits;
     double nr = (double)kernel_size(k, AXIS_R), buckets = (double)layout_buckets(k, y),
            loads = layout_carried(k, y) == NO_VALUE ? loads_of_sources(k) : 0,
@@ -204,7 +206,8 @@ static double turns_hits_cost(const struct kernel *k, const struct layout *y) {
                   (d->units * 4 * 0.7 * ghz * 1e3);
     double memory =
         cost_traffic(k, y, 1) / (gbps * 1e3 * 0.85) + loads * nr * 32 / (gbps * 1e3 * SCATTERED);
-    return buckets_us(k, y) + hypot(hypot(memory, busy), alone) + cost_finish_us(k, y) + 1;
+    return buckets_us(k, y) + hypot(hypot(memory, busy), alone) + cost_finish_us(k, y) + 1 +
+           TEXT_US * y->ur;
 }
 
 /* What sums that land come to is stored when they end: across, each has a sector of its own, in L2.

@@ -258,7 +258,7 @@ int64_t layout_buckets(const struct kernel *k, const struct layout *y) {
 int64_t layout_bucket_bytes(const struct kernel *k, const struct layout *y) {
     int64_t room = round_up(layout_buckets(k, y), 2), threads = layout_bucket_threads(k, y),
             warps = threads / k->limits->warp, counts = 2 * warps * room,
-            staged = 8 * threads * BUCKET_EACH;
+            staged = 8 * threads * layout_bucket_each(k, y);
     return 8 * room + 4 * warps + (counts > staged ? counts : staged);
 }
 
@@ -268,9 +268,19 @@ int layout_bucket_threads(const struct kernel *k, const struct layout *y) {
     return y->turns ? LEAST * y->hits : LEAST;
 }
 
+/* Few sources are spread over the multiprocessors: a thread ranks its own one after the other. */
+int layout_bucket_each(const struct kernel *k, const struct layout *y) {
+    enum { LEAST = 2 };
+    int64_t nr = kernel_size(k, AXIS_R), threads = layout_bucket_threads(k, y);
+    int each = LEAST;
+    while (each < BUCKET_EACH && tile_count(nr, threads * each) > k->limits->units) each *= 2;
+    return each;
+}
+
 int64_t layout_bucket_blocks(const struct kernel *k, const struct layout *y) {
     enum { MOST = 1024 };
-    int64_t blocks = tile_count(kernel_size(k, AXIS_R), layout_bucket_threads(k, y) * BUCKET_EACH);
+    int each = layout_bucket_each(k, y);
+    int64_t blocks = tile_count(kernel_size(k, AXIS_R), layout_bucket_threads(k, y) * each);
     return blocks < MOST ? blocks : MOST;
 }
 

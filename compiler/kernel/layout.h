@@ -306,9 +306,10 @@ int layout_bucket_bits(const struct kernel *k);
 /* Turns: blocks of rows, by which alone sources are sorted; or those of layout_buckets_sort. */
 enum { MOST_BUCKETS = 4096 };
 int64_t layout_buckets(const struct kernel *k, const struct layout *y);
-/* Blocks that sort by these, their threads, which have BUCKET_EACH sources at a time, and bytes of
- * shared memory. */
+/* Blocks that sort by these, their threads, how many sources each has at a time, BUCKET_EACH at
+ * most, and bytes of shared memory. */
 enum { BUCKET_EACH = 16 };
+int layout_bucket_each(const struct kernel *k, const struct layout *y);
 int64_t layout_bucket_blocks(const struct kernel *k, const struct layout *y);
 int layout_bucket_threads(const struct kernel *k, const struct layout *y);
 int64_t layout_bucket_bytes(const struct kernel *k, const struct layout *y);

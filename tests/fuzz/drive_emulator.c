@@ -18,7 +18,7 @@ static bool side_by_side(const struct ws_launch *l) {
 
 static bool fits(const struct variant *v) {
     for (int i = 0; i < v->source.n_launches; i++)
-        if (v->source.launches[i].meets && !side_by_side(&v->source.launches[i])) return false;
+        if (v->source.launches[i].together && !side_by_side(&v->source.launches[i])) return false;
     return true;
 }
 

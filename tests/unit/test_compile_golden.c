@@ -120,7 +120,8 @@ static void put_variant(const struct golden *g, const struct ws_program *p, int 
     if (ws_emit(p, k, c, g->arena, &s, &d) != WS_OK) fail_msg("%s: %s", g->name, d.text);
     bool alone = p->n_kernels == 1 && s.n_launches == 1;
     for (int l = 0; l < s.n_launches; l++) /* what waits for none is launched behind none */
-        if (s.launches[l].alone && (!(alone || s.launches[l].meets) || strstr(s.text, "k_enter")))
+        if (s.launches[l].alone &&
+            (!(alone || s.launches[l].together) || strstr(s.text, "k_enter")))
             fail_msg("%s: %s is not alone", g->name, s.launches[l].entry);
     const char *body = strstr(s.text, "/* ---- kernel text");
     assert_non_null(body);
