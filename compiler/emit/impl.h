@@ -44,6 +44,7 @@ struct emitter {
     const value_id *carried; /* CUDA: the value that is there for each source; NULL */
     bool by_source;          /* CUDA: each thread is at a source, and x is where that lands */
     bool ends;               /* CUDA: the text at hand is of the heads and tails of rows */
+    bool far_seen;           /* CUDA: sines of the text at hand note in `far` how far angles are */
     bool next;               /* CUDA: the text at hand loads the tile behind the one at hand */
     bool whole;              /* CUDA, chained: and here of tiles whose columns are all there */
     int section; /* CUDA, chained: of sections the loop at hand, from 1 on; 2: of whole tiles */
@@ -73,6 +74,9 @@ const char *ex_text(struct emitter *w, ex e); /* an index or size as C */
 void put_depth_range(struct emitter *w, const char *type, const char *m0, int64_t rows,
                      const char *n0, int64_t columns, const char *depth);
 const char *const_text(struct emitter *w, const struct value_node *x); /* a CONST as C */
+/* Is v the sine or cosine of an angle in f32 that may be far from 0, for which turns are taken off in
+ * another way? */
+bool asks_if_far(struct emitter *w, value_id v);
 const char *ref(struct emitter *w, value_id v); /* how the scope at hand names v */
 const char *value_text(struct emitter *w,
                        value_id v);       /* right-hand side of a CONST, INDEX, OP or CAST */

@@ -660,6 +660,14 @@ static const struct {
      " %k = minimum(%g, 200000000)\n %c = sin(%h)\n %d = cos(%h)\n %e = sin(%k)\n %f = cos(%g)\n"
      " return %s, %c, %d, %e, %f\n}\n",
      "x=2 r=64 warps=1 vec=4"},
+    /* the same where all that is stored has 16 bits; vectors of which some are far */
+    {"graph(%x: bf16[6, 64]) {\n %f = float(%x)\n %n = mul(%f, 65536)\n %s = sin(%n)\n"
+     " %c = cos(%n)\n %t = sin(%x)\n %y = bfloat16(%s)\n %z = bfloat16(%c)\n return %y, %z, %t\n}\n",
+     "x=4 r=64 warps=1 vec=8"},
+    /* rows of what was padded as one row */
+    {"graph(%x: bf16[64]) {\n %p = constant_pad_nd(%x, [1, 3], 0.5)\n %v = view(%p, [4, 17])\n"
+     " %y = cos(%v)\n return %y\n}\n",
+     "x=1 r=128 warps=1 vec=4 window=1"},
     /* pairs that turn: of whole vectors, of rows with heads, where rows and columns end; beside
      * what goes along rows, of more pairs than threads have */
     {"graph(%x: bf16[72, 50]) {\n %p = permute(%x, [1, 0])\n %y = mul(%p, 2)\n return %y\n}\n",
