@@ -465,6 +465,18 @@ static int split_digits(struct builder *w, ex *x, int n) {
 
 enum { SHORT_ROW = 64 }; /* bytes */
 
+static int torn_columns(const struct kernel *k, const ex *x, int n, const int64_t *steps, int bytes) {
+    enum { VECTOR = 16, SHORT = 256 };
+    int64_t size, run = 1;
+    int count = 0;
+    for (int i = n - 1; i >= 0; i--, count++) {
+        if (steps[i] != run || !ex_is_const(k->ex, ex_symbol(k->ex, x[i])->bound, &size)) break;
+        if (!count && (size * bytes >= SHORT || size * bytes % VECTOR == 0)) return 0;
+        run *= size;
+    }
+    return count > 1 ? count : 0;
+}
+
 /* Pointwise: how many of the axes, the last ones, are columns. Short rows are one with those that
  * lie behind them in memory, where the largest load goes along an axis outside of these: a tile of
  * rows and columns has runs of both then.
@@ -478,6 +490,7 @@ static int count_columns(const struct builder *w, const ex *x, int n) {
     if (k->limits->kind != DEVICE_CUDA || !to || !store_steps(w, x, n, steps)) return 1;
     int along = axis_of_loads(w, x, n, to), count = 0, bytes = store_bytes(w, to);
     if (along < 0) return 1;
+    if (along == n - 1 && (count = torn_columns(k, x, n, steps, bytes))) return count;
     for (int i = n - 1; i > along && run * bytes < ENOUGH; i--, count++) {
         if (steps[i] != run || !ex_is_const(k->ex, ex_symbol(k->ex, x[i])->bound, &size)) break;
         if (!count && size * bytes >= SHORT_ROW) return 1;
