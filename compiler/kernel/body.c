@@ -897,6 +897,8 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
     if (w.g->matmul) find_zeros(&w);
     choose_axes(&w);
     find_masks(k);
+    join_loads(&w);
+    find_masks(k);
     reduce_divisions(&w);
     find_masks(k);
     if (k->kind == KERNEL_CHAINED) {

@@ -127,6 +127,9 @@ bool add_chained_edges(struct kernel *k, value_id condition, bool holds);
 int64_t largest_divisor(const struct kernel *k, ex e, ex axis);
 void split_repeats(struct kernel *k, ex *z, int *nz, ex *m, int *nm, const value_id *right, int n);
 
+/* join_loads.c. Needs the kernel's axes, and masks; breaks these, levels, and value ids. */
+void join_loads(struct builder *w);
+
 /* mirror.c. Needs: masks, and what the kernel reads. */
 void find_mirror(struct kernel *k);
 
