@@ -465,16 +465,34 @@ static int split_digits(struct builder *w, ex *x, int n) {
 
 enum { SHORT_ROW = 64 }; /* bytes */
 
-static int torn_columns(const struct kernel *k, const ex *x, int n, const int64_t *steps, int bytes) {
-    enum { VECTOR = 16, SHORT = 256 };
-    int64_t size, run = 1;
+/* Does every load go along the axis as what is stored does, or not at all? */
+static bool loads_are_along(const struct kernel *k, ex axis) {
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        int64_t step = x->kind == INST_LOAD ? load_step(k, x, axis) : 0;
+        if (step != 0 && step != 1) return false;
+    }
+    return true;
+}
+
+/* Rows of which a few vectors each are stored, and which no vector divides, as a pad's of odd length:
+ * all that lie behind each other in memory are one row, whose vectors may begin in one and end in the
+ * next. Loads, which are of rows of other lengths, are by single elements then; with heads and tails
+ * of each row a third of the threads would have nothing to do, and stores would be single elements,
+ * too. Of how many axes that is the row; 0: rows stay. */
+static int torn_columns(const struct builder *w, const ex *x, int n, const int64_t *steps,
+                        const struct store_node *to) {
+    enum { VECTOR = 16, FEW = 256, MUCH = 2 << 20 }; /* bytes: of a vector, a row, all */
+    const struct kernel *k = w->k;
+    int64_t size, run = 1, bytes = store_bytes(w, to);
     int count = 0;
     for (int i = n - 1; i >= 0; i--, count++) {
         if (steps[i] != run || !ex_is_const(k->ex, ex_symbol(k->ex, x[i])->bound, &size)) break;
-        if (!count && (size * bytes >= SHORT || size * bytes % VECTOR == 0)) return 0;
+        if (!count && (size * bytes >= FEW || size * bytes % VECTOR == 0)) return 0;
         run *= size;
     }
-    return count > 1 ? count : 0;
+    bool worth = count > 1 && run * bytes >= MUCH && !w->taps && !w->n_arms;
+    return worth && loads_are_along(k, x[n - 1]) ? count : 0;
 }
 
 /* Pointwise: how many of the axes, the last ones, are columns. Short rows are one with those that
@@ -490,7 +508,7 @@ static int count_columns(const struct builder *w, const ex *x, int n) {
     if (k->limits->kind != DEVICE_CUDA || !to || !store_steps(w, x, n, steps)) return 1;
     int along = axis_of_loads(w, x, n, to), count = 0, bytes = store_bytes(w, to);
     if (along < 0) return 1;
-    if (along == n - 1 && (count = torn_columns(k, x, n, steps, bytes))) return count;
+    if (along == n - 1 && (count = torn_columns(w, x, n, steps, to))) return count;
     for (int i = n - 1; i > along && run * bytes < ENOUGH; i--, count++) {
         if (steps[i] != run || !ex_is_const(k->ex, ex_symbol(k->ex, x[i])->bound, &size)) break;
         if (!count && size * bytes >= SHORT_ROW) return 1;

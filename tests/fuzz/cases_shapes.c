@@ -668,6 +668,12 @@ static const struct {
     {"graph(%x: bf16[64]) {\n %p = constant_pad_nd(%x, [1, 3], 0.5)\n %v = view(%p, [4, 17])\n"
      " %y = cos(%v)\n return %y\n}\n",
      "x=1 r=128 warps=1 vec=4 window=1"},
+    /* many short rows that no vector divides, as one row */
+    {"graph(%x: f64[9000, 26], %w: f64[29], %b: f64[9000, 1]) {\n"
+     " %p = constant_pad_nd(%x, [2, 1], 0.5)\n %a = mul(%p, %w)\n %y = add(%a, %b)\n return %y\n}\n",
+     "x=1 r=1024 warps=4 vec=2"},
+    {"graph(%x: bf16[25000, 46]) {\n %p = constant_pad_nd(%x, [2, 3], 0)\n return %p\n}\n",
+     "x=1 r=2048 warps=4 vec=8"},
     /* two loads of a tensor, of which a condition of rows wants one: rolled rows, also by windows;
      * halves of a concatenation that are reduced; one that somebody looks at elsewhere */
     {"graph(%x: bf16[6, 5, 64]) {\n %r = roll(%x, [2], [1])\n %y = sub(%x, %r)\n return %y\n}\n",
