@@ -121,7 +121,7 @@ static void put_vector_store(struct emitter *w, uint32_t s) {
     }
     line(w, "k_pack<%s, %d> w%u;", m, n, s);
     line(w, "%s(w%u, o%u);", put_text(w, s, &all), s, s);
-    if (layout_scan_is_cut(w->k, w->y)) {
+    if (w->y->cut && all.n == 1) { /* the row's last one in part */
         line(w, "k_store_some<%s, %d, %d>(p%d + (%s), w%u, nr - r);", m, n, w->y->streaming,
              argument_of(w, st->buffer), ex_text(w, st->index), s);
         return;

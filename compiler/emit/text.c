@@ -585,20 +585,19 @@ static int output_digits(const struct emitter *w) {
 
 /* Are functions better called than written out for each of a thread's elements? NVRTC takes some
  * 0.1 ms for an instruction, a C compiler five times that, and some ms for a function's slow path:
- * so a thread of few elements counts as one of four. Two of a core's vectors are side by side, and
- * what is left of a row. */
+ * so a thread of few elements counts as one of four (rows_call_maths). Two of a core's vectors are
+ * side by side, and what is left of a row. */
 static bool is_large(const struct emitter *w) {
-    enum { MOST = 4096, MOST_OF_C = 512, FEW = 4 };
+    enum { MOST = 4096, MOST_OF_C = 512 };
     const struct layout *y = w->y;
     const int *knob = w->p->config.knob;
-    int elements = y->ex * y->ur * y->vec;
     int64_t size = kernel_size_of_element(w->k);
     if (!w->cuda) return size > MOST_OF_C;
     bool dot = w->k->kind == KERNEL_MATMUL;
     if (y->chained || y->persistent || y->recurrent) return false;
     if (y->product) return product_calls_maths(w->k, y->product);
     if (dot) return size * knob[KNOB_tm] * knob[KNOB_tn] > MOST;
-    return size * (elements > FEW ? elements : FEW) > MOST;
+    return rows_call_maths(w->k, y);
 }
 
 /* What the text behind it uses of a prelude; `calls`: is_large; digits: output_digits. */
