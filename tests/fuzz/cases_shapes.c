@@ -668,6 +668,14 @@ static const struct {
     {"graph(%x: bf16[64]) {\n %p = constant_pad_nd(%x, [1, 3], 0.5)\n %v = view(%p, [4, 17])\n"
      " %y = cos(%v)\n return %y\n}\n",
      "x=1 r=128 warps=1 vec=4 window=1"},
+    /* planes that are rolled, of images that are one axis with them, and read through windows or not:
+     * a thread has all planes of an image */
+    {"graph(%x: f32[4, 3, 6, 40]) {\n %r = roll(%x, [1], [1])\n %a = sub(%x, %r)\n"
+     " %f = view(%a, [12, 6, 40])\n %w = windows(%f, [4], [2], [0], [1])\n %y = amax(%w, 3)\n return %y\n}\n",
+     "x=2 r=64 warps=1 vec=4 window=1"},
+    {"graph(%x: f32[4, 3, 64]) {\n %r = roll(%x, [2], [1])\n %a = sub(%x, %r)\n"
+     " %f = view(%a, [12, 64])\n %y = exp(%f)\n return %y\n}\n",
+     "x=2 r=64 warps=1 vec=4"},
     /* many short rows that no vector divides, as one row */
     {"graph(%x: f64[9000, 26], %w: f64[29], %b: f64[9000, 1]) {\n"
      " %p = constant_pad_nd(%x, [2, 1], 0.5)\n %a = mul(%p, %w)\n %y = add(%a, %b)\n return %y\n}\n",
