@@ -263,7 +263,8 @@ static const char *wave_text(struct emitter *w, value_id v) {
     const double QUARTER = 1.57;
     const struct value_node *x = &w->k->values.at[v];
     bool wave = x->op == OP_SIN || x->op == OP_COS, asks = asks_if_far(w, v);
-    if (!w->cuda || !wave || dtype_opmath(x->dtype) != DT_F32 || (asks && !w->far_seen)) return NULL;
+    if (!w->cuda || !wave || dtype_opmath(x->dtype) != DT_F32 || (asks && !w->far_seen))
+        return NULL;
     const char *name = op_info(x->op)->name, *angle = ref(w, x->args[0]);
     if (asks) return arena_printf(w->arena, "k_%s_seen(%s, far)", name, angle);
     struct interval r = w->ranges[x->args[0]];

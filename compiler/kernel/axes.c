@@ -475,11 +475,11 @@ static bool loads_are_along(const struct kernel *k, ex axis) {
     return true;
 }
 
-/* Rows of which a few vectors each are stored, and which no vector divides, as a pad's of odd length:
- * all that lie behind each other in memory are one row, whose vectors may begin in one and end in the
- * next. Loads, which are of rows of other lengths, are by single elements then; with heads and tails
- * of each row a third of the threads would have nothing to do, and stores would be single elements,
- * too. Of how many axes that is the row; 0: rows stay. */
+/* Rows of which a few vectors each are stored, and which no vector divides, as a pad's of odd
+ * length: all that lie behind each other in memory are one row, whose vectors may begin in one and
+ * end in the next. Loads, which are of rows of other lengths, are by single elements then; with
+ * heads and tails of each row a third of the threads would have nothing to do, and stores would be
+ * single elements, too. Of how many axes that is the row; 0: rows stay. */
 static int torn_columns(const struct builder *w, const ex *x, int n, const int64_t *steps,
                         const struct store_node *to) {
     enum { VECTOR = 16, FEW = 256, MUCH = 2 << 20 }; /* bytes: of a vector, a row, all */

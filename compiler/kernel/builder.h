@@ -79,8 +79,8 @@ bool op_of_sums(struct exprs *p, enum op op, ex a, ex b, ex *out);
 bool position_inside(const struct builder *w, value_id v, ex size, ex *at);
 
 /* arms.c. all_of: an axis whose size is known. find_arm needs the group expanded, in its own axes:
- * the axis along which its loads are chosen, which is short, or parts of it. taps: its reductions are
- * to be straight lines. */
+ * the axis along which its loads are chosen, which is short, or parts of it. taps: its reductions
+ * are to be straight lines. */
 struct arm all_of(const struct builder *w, ex axis);
 struct arm find_arm(const struct builder *w, bool taps);
 

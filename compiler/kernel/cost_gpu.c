@@ -331,8 +331,8 @@ static bool is_sum_of_product(const struct kernel *k, const struct value_node *x
 }
 
 /* Of a value where it is computed. What numbers become others goes through a narrow pipe, as what
- * is expensive does. What is called is computed for one element after the other, with registers moved
- * about before and after. */
+ * is expensive does. What is called is computed for one element after the other, with registers
+ * moved about before and after. */
 static double value_work(const struct kernel *k, const struct layout *y, value_id v, bool calls) {
     enum { EXPENSIVE = 8, CALLED = 20, CONVERSION = 4, CHECK = 4, ADDRESS = 5 };
     const double TAP = 0.25; /* an element of a piece, which several have */

@@ -1,15 +1,16 @@
-/* join_loads.c: two loads of one tensor, one of which is wanted where a condition of the row holds and
- * the other where it does not, are one load at either place:
+/* join_loads.c: two loads of one tensor, one of which is wanted where a condition of the row holds
+ * and the other where it does not, are one load at either place:
  *
  *     v1 = load p0[r + x*64 + 128] if x < 2                 v1 = load p0[r + x*64 + 128*(x < 2)]
  *     v2 = load p0[r + x*64] if 2 <= x
  *     v3 = where(x < 2, v1, v2)
  *
  * as rows that are rolled are read, and the halves of cat([x, f(x)], 0). A thread then chooses an
- * address, in place of each of its elements, asks for no vectors that it does not want, and the place
- * is known to lie within vectors as those of both did.
+ * address, in place of each of its elements, asks for no vectors that it does not want, and what is
+ * computed of both is computed once. The place lies within vectors as those of both did.
  *
- * The condition is the same for all neighbours that a vector may have. Nobody else may look at what either load is elsewhere, which is 0. */
+ * The condition is the same for all neighbours that a vector may have. Nobody else may look at what
+ * either load is elsewhere, which is 0. */
 #include <string.h>
 
 #include "kernel/builder.h"
@@ -35,8 +36,7 @@ static void mark_looked_at(const struct kernel *k, ex condition, ex other, uint8
     for (value_id v = 0; v < k->values.n; v++) marks[v] = 0;
     for (uint32_t s = 0; s < k->stores.n; s++) marks[k->stores.at[s].value] = HOLDS | FAILS;
     for (uint32_t i = 0; i < k->subscripts.n; i++)
-        if (k->subscripts.at[i].value != NO_VALUE)
-            marks[k->subscripts.at[i].value] = HOLDS | FAILS;
+        if (k->subscripts.at[i].value != NO_VALUE) marks[k->subscripts.at[i].value] = HOLDS | FAILS;
     for (value_id v = k->values.n; v-- > 0;) {
         const struct value_node *x = &k->values.at[v];
         bool pointwise = x->kind == INST_OP || x->kind == INST_CAST;

@@ -36,10 +36,12 @@ bool kernel_reads_twice(const struct kernel *k) {
     return false;
 }
 
+/* One by one, though they lie side by side. */
 static bool loads_by_elements(const struct kernel *k, const struct layout *y, value_id load) {
     const struct value_node *v = &k->values.at[load];
-    return !layout_load_is_vector(k, y, v) && !layout_load_shifts(k, y, v) &&
-           !layout_load_reverses(k, y, v) && !layout_turns(k, y, load);
+    bool whole = layout_load_is_vector(k, y, v) || layout_load_shifts(k, y, v) ||
+                 layout_load_reverses(k, y, v) || layout_turns(k, y, load);
+    return !whole && load_usual_stride(k, v, AXIS_R) == 1;
 }
 
 int layout_load_words(const struct kernel *k, const struct layout *y) {

@@ -662,23 +662,26 @@ static const struct {
      "x=2 r=64 warps=1 vec=4"},
     /* the same where all that is stored has 16 bits; vectors of which some are far */
     {"graph(%x: bf16[6, 64]) {\n %f = float(%x)\n %n = mul(%f, 65536)\n %s = sin(%n)\n"
-     " %c = cos(%n)\n %t = sin(%x)\n %y = bfloat16(%s)\n %z = bfloat16(%c)\n return %y, %z, %t\n}\n",
+     " %c = cos(%n)\n %t = sin(%x)\n %y = bfloat16(%s)\n %z = bfloat16(%c)\n return %y, %z, "
+     "%t\n}\n",
      "x=4 r=64 warps=1 vec=8"},
     /* rows of what was padded as one row */
     {"graph(%x: bf16[64]) {\n %p = constant_pad_nd(%x, [1, 3], 0.5)\n %v = view(%p, [4, 17])\n"
      " %y = cos(%v)\n return %y\n}\n",
      "x=1 r=128 warps=1 vec=4 window=1"},
-    /* planes that are rolled, of images that are one axis with them, and read through windows or not:
-     * a thread has all planes of an image */
+    /* planes that are rolled, of images that are one axis with them, read through windows or not: a
+     * thread has all planes of an image */
     {"graph(%x: f32[4, 3, 6, 40]) {\n %r = roll(%x, [1], [1])\n %a = sub(%x, %r)\n"
-     " %f = view(%a, [12, 6, 40])\n %w = windows(%f, [4], [2], [0], [1])\n %y = amax(%w, 3)\n return %y\n}\n",
+     " %f = view(%a, [12, 6, 40])\n %w = windows(%f, [4], [2], [0], [1])\n %y = amax(%w, 3)\n "
+     "return %y\n}\n",
      "x=2 r=64 warps=1 vec=4 window=1"},
     {"graph(%x: f32[4, 3, 64]) {\n %r = roll(%x, [2], [1])\n %a = sub(%x, %r)\n"
      " %f = view(%a, [12, 64])\n %y = exp(%f)\n return %y\n}\n",
      "x=2 r=64 warps=1 vec=4"},
     /* many short rows that no vector divides, as one row */
     {"graph(%x: f64[9000, 26], %w: f64[29], %b: f64[9000, 1]) {\n"
-     " %p = constant_pad_nd(%x, [2, 1], 0.5)\n %a = mul(%p, %w)\n %y = add(%a, %b)\n return %y\n}\n",
+     " %p = constant_pad_nd(%x, [2, 1], 0.5)\n %a = mul(%p, %w)\n %y = add(%a, %b)\n return "
+     "%y\n}\n",
      "x=1 r=1024 warps=4 vec=2"},
     {"graph(%x: bf16[25000, 46]) {\n %p = constant_pad_nd(%x, [2, 3], 0)\n return %p\n}\n",
      "x=1 r=2048 warps=4 vec=8"},
@@ -693,7 +696,8 @@ static const struct {
      " %s = sum(%c, 1)\n %m = amax(%c, 1)\n return %s, %m\n}\n",
      "x=32 r=16 warps=1 vec=4"},
     {"graph(%x: f32[6, 64]) {\n %p = constant_pad_nd(%x, [0, 0, 0, 2], 0)\n"
-     " %q = constant_pad_nd(%x, [0, 0, 6, -4], 0)\n %a = exp(%p)\n %y = mul(%a, %q)\n return %y\n}\n",
+     " %q = constant_pad_nd(%x, [0, 0, 6, -4], 0)\n %a = exp(%p)\n %y = mul(%a, %q)\n return "
+     "%y\n}\n",
      "x=2 r=64 warps=1 vec=4"},
     /* pairs that turn: of whole vectors, of rows with heads, where rows and columns end; beside
      * what goes along rows, of more pairs than threads have */
