@@ -163,8 +163,8 @@ static void put_each(struct emitter *w, const struct phase *f, const bool *wante
     close_brace(w);
 }
 
-/* Of what is only stored, not counted: is anything asked of its elements how far it is? A vector that
- * has such a one is computed again. */
+/* Of what is only stored, not counted: is anything asked of its elements how far it is? A vector
+ * that has such a one is computed again. */
 static bool asks_of_vector(struct emitter *w, const struct phase *f, const bool *wanted) {
     bool asks = false;
     for (uint32_t i = 0; i < f->compute.n; i++)

@@ -74,8 +74,8 @@ const char *ex_text(struct emitter *w, ex e); /* an index or size as C */
 void put_depth_range(struct emitter *w, const char *type, const char *m0, int64_t rows,
                      const char *n0, int64_t columns, const char *depth);
 const char *const_text(struct emitter *w, const struct value_node *x); /* a CONST as C */
-/* Is v the sine or cosine of an angle in f32 that may be far from 0, for which turns are taken off in
- * another way? */
+/* Is v the sine or cosine of an angle in f32 that may be far from 0, for which turns are taken off
+ * in another way? */
 bool asks_if_far(struct emitter *w, value_id v);
 const char *ref(struct emitter *w, value_id v); /* how the scope at hand names v */
 const char *value_text(struct emitter *w,

@@ -257,8 +257,8 @@ bool asks_if_far(struct emitter *w, value_id v) {
     return !(r.lo >= -NEAR && r.hi <= NEAR);
 }
 
-/* The sine or cosine of what is known to be near 0, for which nothing asks how far it is, or of what
- * is asked later; else NULL. */
+/* The sine or cosine of what is known to be near 0, for which nothing asks how far it is, or of
+ * what is asked later; else NULL. */
 static const char *wave_text(struct emitter *w, value_id v) {
     const double QUARTER = 1.57;
     const struct value_node *x = &w->k->values.at[v];

@@ -9,9 +9,10 @@
  *
  * Before, a thread had eight loads, half of them for nothing, and one store; now four and two.
  *
- * Parts of a long axis are such an axis, if guards choose among them, and several read the same:
- * of cat([x, sqrt(x)]) a thread has an element of each half, and loads x once. So are some neighbours
- * of a long axis, as the planes of an image that are rolled are, when images and planes are one axis.
+ * Parts of a long axis are such an axis, if guards choose among them, and several read the same: of
+ * cat([x, sqrt(x)]) a thread has an element of each half, and loads x once. So are some neighbours
+ * of a long axis, as the planes of an image that are rolled are, when images and planes are one
+ * axis.
  *
  * Where it is the innermost axis that is short, as pairs are that lie beside each other, the stores
  * of a vector lie between each other, and are one store of a vector as many times as long. */

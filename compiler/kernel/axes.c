@@ -51,9 +51,9 @@ static ex merged_linear(const struct merging *t, ex e) {
     return t->both == EX_NONE ? e : ex_subst(p, e, from, to, 2);
 }
 
-/* Such a comparison of the number: outer < 5 is, for 22 inner ones, both < 110; of what is linear in
- * the number, as where rows of what was padded as one begin, that of both. EX_NONE if it is another
- * one. */
+/* Such a comparison of the number: outer < 5 is, for 22 inner ones, both < 110; of what is
+ * linear in the number, as where rows of what was padded as one begin, that of both. EX_NONE if
+ * it is another one. */
 static ex merged_guard(struct merging *t, ex e) {
     struct exprs *p = t->p;
     enum ex_kind kind = ex_kind(p, e);
