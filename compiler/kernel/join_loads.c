@@ -98,7 +98,8 @@ static void number_again(struct builder *w) {
     for (value_id v = 0; v < n; v++) {
         struct value_node x = old[v];
         for (int a = 0; a < x.n_args; a++) x.args[a] = now[x.args[a]];
-        bool same = x.kind == INST_OP && x.op == OP_WHERE && x.args[1] == x.args[2];
+        bool same = x.kind == INST_OP && x.op == OP_WHERE && x.args[1] == x.args[2] &&
+                    k->values.at[x.args[1]].dtype == x.dtype;
         now[v] = same ? x.args[1] : number(w, x);
     }
     renumber(k, now, k->subscripts.n);
