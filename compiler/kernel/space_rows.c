@@ -39,9 +39,9 @@ static bool only_strides(const struct kernel *k, enum axis inner) {
     return true;
 }
 
-/* Does a pointwise kernel load what lies apart by little, as windows of rows do? Where these are out
- * of step with vectors, lanes load elements, and the wider their vectors are the more lines a warp
- * asks for at a time. */
+/* Does a pointwise kernel load what lies apart by little, as windows of rows do? Where these are
+ * out of step with vectors, lanes load elements, and the wider their vectors are the more lines
+ * a warp asks for at a time. */
 static bool loads_apart(const struct kernel *k) {
     enum { LITTLE = 8 };
     for (value_id v = 0; v < k->values.n && k->kind == KERNEL_POINTWISE; v++) {
