@@ -94,6 +94,20 @@ void put_element_stores(struct emitter *w, const struct phase *f, bool exact) {
     }
 }
 
+/* Is v made of bf16 in memory by choices alone? */
+static bool is_moved(struct emitter *w, value_id v) {
+    const struct value_node *x = &w->k->values.at[v];
+    if (x->kind == INST_LOAD) return buffer_dtype(w, x->buffer) == DT_BF16;
+    bool choice = x->kind == INST_OP && x->op == OP_WHERE && x->dtype == DT_BF16;
+    return choice && is_moved(w, x->args[1]) && is_moved(w, x->args[2]);
+}
+
+static const char *put_text(struct emitter *w, uint32_t s, const struct interleaved *all) {
+    const struct store_node *st = &w->k->stores.at[s];
+    bool moved = all->n == 1 && buffer_dtype(w, st->buffer) == DT_BF16 && is_moved(w, st->value);
+    return moved ? "k_put_moved" : "k_put";
+}
+
 /* What store s and those between it have gathered in o3[]. */
 static void put_vector_store(struct emitter *w, uint32_t s) {
     const struct store_node *st = &w->k->stores.at[s];
@@ -102,12 +116,12 @@ static void put_vector_store(struct emitter *w, uint32_t s) {
     int n = all.n * w->y->vec;
     if (all.first != s) return;
     if (layout_store_shifts(w->k, w->y, st)) {
-        line(w, "k_put(w%u[e][u], o%u);", s, s);
+        line(w, "%s(w%u[e][u], o%u);", put_text(w, s, &all), s, s);
         return;
     }
     line(w, "k_pack<%s, %d> w%u;", m, n, s);
-    line(w, "k_put(w%u, o%u);", s, s);
-    if (layout_scan_is_cut(w->k, w->y)) {
+    line(w, "%s(w%u, o%u);", put_text(w, s, &all), s, s);
+    if (w->y->cut && all.n == 1) { /* the row's last one in part */
         line(w, "k_store_some<%s, %d, %d>(p%d + (%s), w%u, nr - r);", m, n, w->y->streaming,
              argument_of(w, st->buffer), ex_text(w, st->index), s);
         return;

@@ -143,18 +143,10 @@ static void put_reductions(struct emitter *w, const struct phase *f) {
     }
 }
 
-/* The elements of a vector. */
-static void put_vector(struct emitter *w, const struct phase *f, bool exact) {
+/* One element after the other. */
+static void put_each(struct emitter *w, const struct phase *f, const bool *wanted, bool exact) {
     const struct layout *y = w->y;
-    const bool *wanted = wanted_elements(w, f);
-    put_blocks(w, f, wanted);
-    for (uint32_t i = 0; i < f->reduce.n; i++)
-        if (gathers_vector(w, f->reduce.at[i]))
-            line(w, "%s c%u[%d];", math_type(at(w, at(w, f->reduce.at[i])->args[0])->dtype),
-                 f->reduce.at[i], y->vec);
     const char *moving = y->rows_inner ? "x" : "r";
-    line(w, "const k_idx %s0 = %s;", moving, moving);
-    put_vector_sums(w, f, true);
     open_unrolled(w, "v", y->vec);
     line(w, "const k_idx %s = %s;", moving,
          element_place(w, arena_printf(w->arena, "%s0", moving)));
@@ -169,6 +161,38 @@ static void put_vector(struct emitter *w, const struct phase *f, bool exact) {
     put_column_sums(w, f, exact ? "" : "if (real) ");
     put_element_stores(w, f, exact);
     close_brace(w);
+}
+
+/* Of what is only stored, not counted: is anything asked of its elements how far it is? A vector
+ * that has such a one is computed again. */
+static bool asks_of_vector(struct emitter *w, const struct phase *f, const bool *wanted) {
+    bool asks = false;
+    for (uint32_t i = 0; i < f->compute.n; i++)
+        asks |= wanted[f->compute.at[i]] && asks_if_far(w, f->compute.at[i]);
+    return asks && w->y->vec > 1 && !f->reduce.n && !f->squares.n && !f->across.n;
+}
+
+/* The elements of a vector. */
+static void put_vector(struct emitter *w, const struct phase *f, bool exact) {
+    const struct layout *y = w->y;
+    const bool *wanted = wanted_elements(w, f);
+    put_blocks(w, f, wanted);
+    for (uint32_t i = 0; i < f->reduce.n; i++)
+        if (gathers_vector(w, f->reduce.at[i]))
+            line(w, "%s c%u[%d];", math_type(at(w, at(w, f->reduce.at[i])->args[0])->dtype),
+                 f->reduce.at[i], y->vec);
+    const char *moving = y->rows_inner ? "x" : "r";
+    line(w, "const k_idx %s0 = %s;", moving, moving);
+    put_vector_sums(w, f, true);
+    w->far_seen = asks_of_vector(w, f, wanted);
+    if (w->far_seen) line(w, "float far = 0.0f;");
+    put_each(w, f, wanted, exact);
+    if (w->far_seen) {
+        w->far_seen = false;
+        open_brace(w, "if (k_seen_far(far))");
+        put_each(w, f, wanted, exact);
+        close_brace(w);
+    }
     put_vector_sums(w, f, false);
 }
 

@@ -247,18 +247,29 @@ static const char *exp_below_text(struct emitter *w, const struct value_node *x)
                         ref(w, sub->args[1]));
 }
 
-/* The sine or cosine of what is known to be near 0, for which nothing asks how far it is; else
- * NULL. */
-static const char *wave_text(struct emitter *w, const struct value_node *x) {
-    const double NEAR = 65536, QUARTER = 1.57; /* as the prelude has it */
-    bool wave = x->op == OP_SIN || x->op == OP_COS;
-    if (!w->cuda || !wave || dtype_opmath(x->dtype) != DT_F32) return NULL;
+bool asks_if_far(struct emitter *w, value_id v) {
+    const double NEAR = 65536; /* as the prelude has it */
+    const struct value_node *x = &w->k->values.at[v];
+    bool wave = x->kind == INST_OP && (x->op == OP_SIN || x->op == OP_COS);
+    if (!w->cuda || !wave || dtype_opmath(x->dtype) != DT_F32) return false;
     if (!w->ranges) w->ranges = kernel_ranges(w->k, w->arena);
     struct interval r = w->ranges[x->args[0]];
-    if (!(r.lo >= -NEAR && r.hi <= NEAR)) return NULL;
+    return !(r.lo >= -NEAR && r.hi <= NEAR);
+}
+
+/* The sine or cosine of what is known to be near 0, for which nothing asks how far it is, or of
+ * what is asked later; else NULL. */
+static const char *wave_text(struct emitter *w, value_id v) {
+    const double QUARTER = 1.57;
+    const struct value_node *x = &w->k->values.at[v];
+    bool wave = x->op == OP_SIN || x->op == OP_COS, asks = asks_if_far(w, v);
+    if (!w->cuda || !wave || dtype_opmath(x->dtype) != DT_F32 || (asks && !w->far_seen))
+        return NULL;
+    const char *name = op_info(x->op)->name, *angle = ref(w, x->args[0]);
+    if (asks) return arena_printf(w->arena, "k_%s_seen(%s, far)", name, angle);
+    struct interval r = w->ranges[x->args[0]];
     bool quarter = x->op == OP_SIN && r.lo >= -QUARTER && r.hi <= QUARTER;
-    return arena_printf(w->arena, "k_%s_%s(%s)", op_info(x->op)->name, quarter ? "small" : "near",
-                        ref(w, x->args[0]));
+    return arena_printf(w->arena, "k_%s_%s(%s)", name, quarter ? "small" : "near", angle);
 }
 
 /* The square root of what is known to be far from 0, of which others ask how small it is; else
@@ -292,7 +303,7 @@ const char *value_text(struct emitter *w, value_id v) {
         }
         const char *below = exp_below_text(w, x);
         if (below) return below;
-        const char *wave = wave_text(w, x);
+        const char *wave = wave_text(w, v);
         if (wave) return wave;
         const char *root = root_text(w, x);
         if (root) return root;
@@ -575,20 +586,19 @@ static int output_digits(const struct emitter *w) {
 
 /* Are functions better called than written out for each of a thread's elements? NVRTC takes some
  * 0.1 ms for an instruction, a C compiler five times that, and some ms for a function's slow path:
- * so a thread of few elements counts as one of four. Two of a core's vectors are side by side, and
- * what is left of a row. */
+ * so a thread of few elements counts as one of four (rows_call_maths). Two of a core's vectors are
+ * side by side, and what is left of a row. */
 static bool is_large(const struct emitter *w) {
-    enum { MOST = 4096, MOST_OF_C = 512, FEW = 4 };
+    enum { MOST = 4096, MOST_OF_C = 512 };
     const struct layout *y = w->y;
     const int *knob = w->p->config.knob;
-    int elements = y->ex * y->ur * y->vec;
     int64_t size = kernel_size_of_element(w->k);
     if (!w->cuda) return size > MOST_OF_C;
     bool dot = w->k->kind == KERNEL_MATMUL;
     if (y->chained || y->persistent || y->recurrent) return false;
     if (y->product) return product_calls_maths(w->k, y->product);
     if (dot) return size * knob[KNOB_tm] * knob[KNOB_tn] > MOST;
-    return size * (elements > FEW ? elements : FEW) > MOST;
+    return rows_call_maths(w->k, y);
 }
 
 /* What the text behind it uses of a prelude; `calls`: is_large; digits: output_digits. */

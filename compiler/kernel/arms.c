@@ -9,8 +9,10 @@
  *
  * Before, a thread had eight loads, half of them for nothing, and one store; now four and two.
  *
- * Parts of a long axis are such an axis, if guards choose among them, and several read the same:
- * of cat([x, sqrt(x)]) a thread has an element of each half, and loads x once.
+ * Parts of a long axis are such an axis, if guards choose among them, and several read the same: of
+ * cat([x, sqrt(x)]) a thread has an element of each half, and loads x once. So are some neighbours
+ * of a long axis, as the planes of an image that are rolled are, when images and planes are one
+ * axis.
  *
  * Where it is the innermost axis that is short, as pairs are that lie beside each other, the stores
  * of a vector lie between each other, and are one store of a vector as many times as long. */
@@ -90,12 +92,13 @@ static bool shares_loads(const struct kernel *k, const struct arm *a) {
         uint32_t before = read.n;
         for (value_id v = 0; v < k->values.n; v++) {
             const struct value_node *x = &k->values.at[v];
-            if (x->kind != INST_LOAD || !x->guarded || !ex_uses(k->ex, x->index, a->axis)) continue;
+            if (x->kind != INST_LOAD || !ex_uses(k->ex, x->index, a->axis)) continue;
+            int64_t holds = !x->guarded;
             const struct value_node *guard = &k->values.at[x->args[0]];
-            if (guard->kind != INST_INDEX) continue;
-            int64_t holds;
-            if (!ex_is_const(k->ex, at_place(k, guard->index, a, place), &holds) || !holds)
+            if (x->guarded && (guard->kind != INST_INDEX ||
+                               !ex_is_const(k->ex, at_place(k, guard->index, a, place), &holds)))
                 continue;
+            if (!holds) continue;
             ex index = at_place(k, x->index, a, place);
             for (uint32_t i = 0; i < before; i++)
                 if (of.at[i] == x->buffer && read.at[i] == index) return true;
@@ -114,30 +117,53 @@ static struct arm parts_of(const struct kernel *k, ex x, int64_t size, int64_t n
     return parts;
 }
 
-struct arm find_arm(const struct builder *w) {
+/* n neighbours of axis x, of which it has some; or none. */
+static struct arm neighbours_of(const struct kernel *k, ex x, int64_t size, int64_t n) {
+    struct arm some = {.axis = x, .n = n};
+    if (size % n || size <= n) return (struct arm){0};
+    some.of = ex_index(k->ex, "some", ex_const(k->ex, size / n));
+    return some;
+}
+
+/* Of which axis several parts read the same: parts that lie apart, or neighbours. */
+static struct arm find_part(const struct builder *w, int64_t values, ex axis) {
+    const struct kernel *k = w->k;
+    const struct group *g = w->g;
+    int64_t size;
+    if (!is_chosen_along(k, axis) || !ex_is_const(k->ex, ex_symbol(k->ex, axis)->bound, &size))
+        return (struct arm){0};
+    for (int n = 2; n <= MAX_ARMS && n * values <= MAX_ARM_VALUES; n++) {
+        struct arm parts = parts_of(k, axis, size, n);
+        if (parts.n && chooses(k, &parts) && shares_loads(k, &parts)) return parts;
+    }
+    for (int n = 2; n <= MAX_ARMS && n * values <= MAX_ARM_VALUES; n++) {
+        struct arm some = neighbours_of(k, axis, size, n);
+        bool inner = axis == g->x[g->n_x - 1];
+        if (some.n && !inner && chooses(k, &some) && shares_loads(k, &some)) return some;
+    }
+    return (struct arm){0};
+}
+
+struct arm find_arm(const struct builder *w, bool taps) {
     const struct kernel *k = w->k;
     const struct group *g = w->g;
     const struct arm none = {0};
-    int64_t size;
-    if (k->limits->kind != DEVICE_CUDA || g->n_r || g->matmul || g->scan || g->columns ||
+    int64_t size, values = k->values.n;
+    for (int r = 0; r < g->n_r && taps; r++) /* each of them is there for each tap */
+        values = sat_mul(values, ex_hint(k->ex, ex_symbol(k->ex, g->r[r])->bound));
+    if (k->limits->kind != DEVICE_CUDA || (g->n_r && !taps) || g->matmul || g->scan || g->columns ||
         k->subscripts.n)
         return none;
     for (int i = 0; i < g->n_x; i++) {
         if (!ex_is_const(k->ex, ex_symbol(k->ex, g->x[i])->bound, &size) || size > MAX_ARMS)
             continue;
         struct arm all = all_of(w, g->x[i]);
-        if (size * k->values.n <= MAX_ARM_VALUES && leaves_vectors(w, g->x[i], size) &&
-            chooses(k, &all))
+        if (size * values <= MAX_ARM_VALUES && leaves_vectors(w, g->x[i], size) && chooses(k, &all))
             return all;
     }
     for (int i = 0; i < g->n_x; i++) {
-        if (!is_chosen_along(k, g->x[i]) ||
-            !ex_is_const(k->ex, ex_symbol(k->ex, g->x[i])->bound, &size))
-            continue;
-        for (int n = 2; n <= MAX_ARMS && n * k->values.n <= MAX_ARM_VALUES; n++) {
-            struct arm parts = parts_of(k, g->x[i], size, n);
-            if (parts.n && chooses(k, &parts) && shares_loads(k, &parts)) return parts;
-        }
+        struct arm part = find_part(w, values, g->x[i]);
+        if (part.n) return part;
     }
     return none;
 }

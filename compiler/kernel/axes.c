@@ -36,12 +36,24 @@ void each_index(struct kernel *k, void (*f)(void *ctx, ex *index), void *ctx) {
 struct merging {
     struct exprs *p;
     ex outer, inner, both;
-    bool guards; /* may comparisons say where along the outer one they hold? */
+    bool guards; /* may comparisons say where along the outer one alone they hold? */
     bool ok;
 };
 
-/* Such a comparison of the number: outer < 5 is, for 22 inner ones, both < 110. EX_NONE if it is
- * another one. */
+/* c*(outer*size + inner) + rest, which is c*both + rest; EX_NONE if it is none. */
+static ex merged_linear(const struct merging *t, ex e) {
+    struct exprs *p = t->p;
+    ex co, ci, rest, from[] = {t->outer, t->inner}, to[] = {ex_const(p, 0), t->both};
+    if (!ex_uses(p, e, t->outer) && !ex_uses(p, e, t->inner)) return e;
+    if (!ex_linear(p, e, t->outer, &co, &rest) || !ex_linear(p, e, t->inner, &ci, &rest) ||
+        co != ex_mul(p, ci, ex_symbol(p, t->inner)->bound))
+        return EX_NONE;
+    return t->both == EX_NONE ? e : ex_subst(p, e, from, to, 2);
+}
+
+/* Such a comparison of the number: outer < 5 is, for 22 inner ones, both < 110; of what is
+ * linear in the number, as where rows of what was padded as one begin, that of both. EX_NONE if
+ * it is another one. */
 static ex merged_guard(struct merging *t, ex e) {
     struct exprs *p = t->p;
     enum ex_kind kind = ex_kind(p, e);
@@ -52,8 +64,10 @@ static ex merged_guard(struct merging *t, ex e) {
         a = merged_guard(t, a), b = merged_guard(t, b);
         return a == EX_NONE || b == EX_NONE ? EX_NONE : ex_and(p, a, b);
     }
+    ex left = merged_linear(t, a), right = merged_linear(t, b);
+    if (left != EX_NONE && right != EX_NONE) return ex_compare(p, kind, left, right);
     bool behind = ex_uses(p, b, t->outer); /* at <= outer, else outer < at */
-    if (ex_uses(p, e, t->inner) || ex_uses(p, behind ? a : b, t->outer) ||
+    if (!t->guards || ex_uses(p, e, t->inner) || ex_uses(p, behind ? a : b, t->outer) ||
         !ex_linear(p, behind ? b : a, t->outer, &c, &rest) || c != one)
         return EX_NONE;
     ex at = ex_sub(p, behind ? a : b, rest);
@@ -65,12 +79,7 @@ static ex merged_guard(struct merging *t, ex e) {
 
 static void test_merge(void *ctx, ex *index) {
     struct merging *t = ctx;
-    ex co, ci, rest;
-    if (!t->ok) return;
-    t->ok = ex_linear(t->p, *index, t->outer, &co, &rest)
-                ? ex_linear(t->p, *index, t->inner, &ci, &rest) &&
-                      co == ex_mul(t->p, ci, ex_symbol(t->p, t->inner)->bound)
-                : t->guards && merged_guard(t, *index) != EX_NONE;
+    if (t->ok) t->ok = merged_linear(t, *index) != EX_NONE || merged_guard(t, *index) != EX_NONE;
 }
 
 struct rewrite {
@@ -84,15 +93,11 @@ static void apply_rewrite(void *ctx, ex *index) {
     *index = ex_subst(r->p, *index, r->from, r->to, r->n);
 }
 
-/* c*(outer*size + inner) becomes c*both: substitute outer by 0 and inner by both, which is linear.
- */
+/* An index becomes one of both, and so does a guard. */
 static void apply_merge(void *ctx, ex *index) {
     struct merging *t = ctx;
-    ex from[] = {t->outer, t->inner}, to[] = {ex_const(t->p, 0), t->both}, c, rest;
-    if (ex_linear(t->p, *index, t->outer, &c, &rest))
-        *index = ex_subst(t->p, *index, from, to, 2);
-    else
-        *index = merged_guard(t, *index);
+    ex linear = merged_linear(t, *index);
+    *index = linear != EX_NONE ? linear : merged_guard(t, *index);
 }
 
 /* Rows of a pointwise kernel that are short, or that no vectors divide, of which some are of one
@@ -460,6 +465,36 @@ static int split_digits(struct builder *w, ex *x, int n) {
 
 enum { SHORT_ROW = 64 }; /* bytes */
 
+/* Does every load go along the axis as what is stored does, or not at all? */
+static bool loads_are_along(const struct kernel *k, ex axis) {
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        int64_t step = x->kind == INST_LOAD ? load_step(k, x, axis) : 0;
+        if (step != 0 && step != 1) return false;
+    }
+    return true;
+}
+
+/* Rows of which a few vectors each are stored, and which no vector divides, as a pad's of odd
+ * length: all that lie behind each other in memory are one row, whose vectors may begin in one and
+ * end in the next. Loads, which are of rows of other lengths, are by single elements then; with
+ * heads and tails of each row a third of the threads would have nothing to do, and stores would be
+ * single elements, too. Of how many axes that is the row; 0: rows stay. */
+static int torn_columns(const struct builder *w, const ex *x, int n, const int64_t *steps,
+                        const struct store_node *to) {
+    enum { VECTOR = 16, FEW = 256, MUCH = 2 << 20 }; /* bytes: of a vector, a row, all */
+    const struct kernel *k = w->k;
+    int64_t size, run = 1, bytes = store_bytes(w, to);
+    int count = 0;
+    for (int i = n - 1; i >= 0; i--, count++) {
+        if (steps[i] != run || !ex_is_const(k->ex, ex_symbol(k->ex, x[i])->bound, &size)) break;
+        if (!count && (size * bytes >= FEW || size * bytes % VECTOR == 0)) return 0;
+        run *= size;
+    }
+    bool worth = count > 1 && run * bytes >= MUCH && !w->taps && !w->n_arms;
+    return worth && loads_are_along(k, x[n - 1]) ? count : 0;
+}
+
 /* Pointwise: how many of the axes, the last ones, are columns. Short rows are one with those that
  * lie behind them in memory, where the largest load goes along an axis outside of these: a tile of
  * rows and columns has runs of both then.
@@ -473,6 +508,7 @@ static int count_columns(const struct builder *w, const ex *x, int n) {
     if (k->limits->kind != DEVICE_CUDA || !to || !store_steps(w, x, n, steps)) return 1;
     int along = axis_of_loads(w, x, n, to), count = 0, bytes = store_bytes(w, to);
     if (along < 0) return 1;
+    if (along == n - 1 && (count = torn_columns(w, x, n, steps, to))) return count;
     for (int i = n - 1; i > along && run * bytes < ENOUGH; i--, count++) {
         if (steps[i] != run || !ex_is_const(k->ex, ex_symbol(k->ex, x[i])->bound, &size)) break;
         if (!count && size * bytes >= SHORT_ROW) return 1;

@@ -889,13 +889,15 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
         w.g = &s->groups.at[group];
     }
     struct form other = {.taps = plain && reduces_windows(&w)};
-    if (plain) other.arm = find_arm(&w);
+    if (plain) other.arm = find_arm(&w, other.taps);
     if (other.taps) other.below = find_below(&w);
     if (other.taps || other.arm.n) return build(s, group, limits, other, a);
     look_up_one_hot_sums(&w);
     narrow_integers(&w);
     if (w.g->matmul) find_zeros(&w);
     choose_axes(&w);
+    find_masks(k);
+    join_loads(&w);
     find_masks(k);
     reduce_divisions(&w);
     find_masks(k);

@@ -79,9 +79,10 @@ bool op_of_sums(struct exprs *p, enum op op, ex a, ex b, ex *out);
 bool position_inside(const struct builder *w, value_id v, ex size, ex *at);
 
 /* arms.c. all_of: an axis whose size is known. find_arm needs the group expanded, in its own axes:
- * the axis along which its loads are chosen, which is short. */
+ * the axis along which its loads are chosen, which is short, or parts of it. taps: its reductions
+ * are to be straight lines. */
 struct arm all_of(const struct builder *w, ex axis);
-struct arm find_arm(const struct builder *w);
+struct arm find_arm(const struct builder *w, bool taps);
 
 /* narrow.c. Breaks value ids. */
 void narrow_integers(struct builder *w);
@@ -126,6 +127,9 @@ bool add_chained_edges(struct kernel *k, value_id condition, bool holds);
  * GROUP_MAX_AXES. */
 int64_t largest_divisor(const struct kernel *k, ex e, ex axis);
 void split_repeats(struct kernel *k, ex *z, int *nz, ex *m, int *nm, const value_id *right, int n);
+
+/* join_loads.c. Needs the kernel's axes, and masks; breaks these, levels, and value ids. */
+void join_loads(struct builder *w);
 
 /* mirror.c. Needs: masks, and what the kernel reads. */
 void find_mirror(struct kernel *k);

@@ -37,6 +37,12 @@ int64_t kernel_size_of_element(const struct kernel *k) {
     return size;
 }
 
+bool rows_call_maths(const struct kernel *k, const struct layout *y) {
+    enum { MOST = 4096, FEW = 4 };
+    int elements = y->ex * y->ur * y->vec;
+    return kernel_size_of_element(k) * (elements > FEW ? elements : FEW) > MOST;
+}
+
 bool load_is_long_row(const struct kernel *k, const struct value_node *x) {
     enum { L1 = 128 << 10 };
     int64_t row = kernel_size(k, AXIS_R) * dtype_bytes(x->dtype);

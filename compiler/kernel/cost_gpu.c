@@ -331,13 +331,14 @@ static bool is_sum_of_product(const struct kernel *k, const struct value_node *x
 }
 
 /* Of a value where it is computed. What numbers become others goes through a narrow pipe, as what
- * is expensive does. */
-static double value_work(const struct kernel *k, const struct layout *y, value_id v) {
-    enum { EXPENSIVE = 8, CONVERSION = 4, CHECK = 4, ADDRESS = 5 };
+ * is expensive does. What is called is computed for one element after the other, with registers
+ * moved about before and after. */
+static double value_work(const struct kernel *k, const struct layout *y, value_id v, bool calls) {
+    enum { EXPENSIVE = 8, CALLED = 20, CONVERSION = 4, CHECK = 4, ADDRESS = 5 };
     const double TAP = 0.25; /* an element of a piece, which several have */
     const struct value_node *x = &k->values.at[v];
     if (x->kind == INST_OP && is_sum_of_product(k, x)) return 0;
-    if (x->kind == INST_OP) return op_is_expensive(x->op) ? EXPENSIVE : 1;
+    if (x->kind == INST_OP) return !op_is_expensive(x->op) ? 1 : calls ? CALLED : EXPENSIVE;
     if (x->kind == INST_CAST) {
         bool from = dtype_is_float(k->values.at[x->args[0]].dtype), to = dtype_is_float(x->dtype);
         return from != to ? CONVERSION : x->rounds ? 1 : 0;
@@ -353,9 +354,10 @@ static double value_work(const struct kernel *k, const struct layout *y, value_i
 static double issued_us(const struct kernel *k, const struct layout *y, int64_t resident) {
     const double ALONE = 1.0 / 6; /* elements do not wait for each other */
     double work = 2, each;
+    bool calls = rows_call_maths(k, y);
     for (value_id v = 0; v < k->values.n; v++) {
         uint8_t mask = k->values.at[v].mask & (MASK_X | MASK_R);
-        each = mask ? value_work(k, y, v) : 0;
+        each = mask ? value_work(k, y, v, calls) : 0;
         work += mask == MASK_R ? each / y->ex : mask == MASK_X ? each / (y->ur * y->vec) : each;
     }
     return instructions_us(k, y, work, resident, ALONE);
@@ -763,7 +765,7 @@ static void serial_work(const struct kernel *k, const struct layout *y, double *
         if (x->kind == INST_OP && op_is_expensive(x->op))
             *expensive += 1;
         else
-            *plain += value_work(k, y, v);
+            *plain += value_work(k, y, v, false);
     }
 }
 

@@ -115,6 +115,8 @@ bool kernel_sort_key(const struct kernel *k, struct arena *a, struct nest *key, 
 /* cost.c */
 double kernel_flops(const struct kernel *k);
 int64_t kernel_size_of_element(const struct kernel *k); /* instructions, about */
+/* Are a thread's elements so many that functions are called, not written out for each of them? */
+bool rows_call_maths(const struct kernel *k, const struct layout *y);
 /* Is it a load of a row that all rows are combined with, and that is too long to stay in L1? */
 bool load_is_long_row(const struct kernel *k, const struct value_node *x);
 bool dtype_takes_vectors(enum dtype t); /* the C prelude loads and stores k_v of it */

@@ -36,6 +36,14 @@ bool kernel_reads_twice(const struct kernel *k) {
     return false;
 }
 
+/* One by one, though they lie side by side. */
+static bool loads_by_elements(const struct kernel *k, const struct layout *y, value_id load) {
+    const struct value_node *v = &k->values.at[load];
+    bool whole = layout_load_is_vector(k, y, v) || layout_load_shifts(k, y, v) ||
+                 layout_load_reverses(k, y, v) || layout_turns(k, y, load);
+    return !whole && load_usual_stride(k, v, AXIS_R) == 1;
+}
+
 int layout_load_words(const struct kernel *k, const struct layout *y) {
     int words = layout_window_words(k, y);
     for (uint32_t i = 0; i < k->values.n; i++) {
@@ -51,6 +59,8 @@ int layout_load_words(const struct kernel *k, const struct layout *y) {
                         layout_turns_pairs(k, y, i),
                 vector = whole ? (bytes * y->vec + 3) / 4 : word * y->vec;
             words += (vector * y->ur + word * layout_ends(y)) * rows;
+        } else if (k->kind == KERNEL_POINTWISE && loads_by_elements(k, y, i)) {
+            words += (bytes + 3) / 4 * y->vec * y->ur * rows; /* as above */
         } else {
             words += (bytes * y->vec * y->ur * rows + 3) / 4;
         }

@@ -36,17 +36,16 @@ static bool step_of(const struct kernel *k, value_id load, enum axis axis, int64
 }
 
 /* Does b read along the digit what a reads, from the end on or from the middle of its n values on?
- * Then a grows by *grows. */
+ * Then a grows by *grows. One load may do both halves, at a place that begins again there. */
 static enum turning reads_alike(const struct kernel *k, value_id a, value_id b, enum axis axis,
                                 int64_t n, int64_t step, int64_t *grows) {
     const struct value_node *x = &k->values.at[a], *y = &k->values.at[b];
     int64_t other, first, middle;
-    if (a == b || y->kind != INST_LOAD || x->buffer != y->buffer || y->n_args > y->guarded)
-        return IN_ORDER;
+    if (y->kind != INST_LOAD || x->buffer != y->buffer || y->n_args > y->guarded) return IN_ORDER;
     if (!step_of(k, a, axis, step, grows) || !step_of(k, b, axis, step, &other) || *grows <= 0)
         return IN_ORDER;
     if (*grows == -other) return FROM_ENDS;
-    if (*grows != other || n % 2 || !x->guarded || !y->guarded) return IN_ORDER;
+    if (*grows != other || n % 2 || (a != b && (!x->guarded || !y->guarded))) return IN_ORDER;
     bool known = index_at(k, x->index, axis, 0, &first) &&
                  index_at(k, y->index, axis, step * (n / 2), &middle);
     return known && first == middle ? BY_HALVES : IN_ORDER;

@@ -164,7 +164,7 @@ bool layout_store_is_vector(const struct kernel *k, const struct layout *y,
     if (layout_interleaved(k, y, (uint32_t)(s - k->stores.at)).n > 1) return true;
     if (y->vec == 1) return false;
     if (y->peel) return is_in_phase(k, s->index, y->start, y->vec);
-    if (layout_scan_is_cut(k, y)) return index_has_vectors(k, s->index, AXIS_R, y->vec);
+    if (y->cut) return index_has_vectors(k, s->index, AXIS_R, y->vec);
     return index_is_vector(k, s->index, y->rows_inner ? AXIS_X : AXIS_R, y->vec);
 }
 

@@ -39,9 +39,24 @@ static bool only_strides(const struct kernel *k, enum axis inner) {
     return true;
 }
 
+/* Does a pointwise kernel load what lies apart by little, as windows of rows do? Where these are
+ * out of step with vectors, lanes load elements, and the wider their vectors are the more lines
+ * a warp asks for at a time. */
+static bool loads_apart(const struct kernel *k) {
+    enum { LITTLE = 8 };
+    for (value_id v = 0; v < k->values.n && k->kind == KERNEL_POINTWISE; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (x->kind != INST_LOAD || !(x->mask & MASK_R)) continue;
+        int64_t apart = load_usual_stride(k, x, AXIS_R);
+        if (apart > 1 && apart <= LITTLE) return true;
+    }
+    return false;
+}
+
 /* Two widths of vectors each are tried: of those that peel rows, of those that divide them. */
 static bool tries_vector(const struct kernel *k, int vec) {
     if (k->kind == KERNEL_REDUCE && only_strides(k, AXIS_R)) return vec == 1;
+    if (loads_apart(k) && vec <= 2) return true;
     int widest = widest_vector(k, AXIS_R), divisor = widest_divisor(k, AXIS_R);
     return vec == widest || vec * 2 == widest || vec == divisor || vec * 2 == divisor;
 }

@@ -660,6 +660,45 @@ static const struct {
      " %k = minimum(%g, 200000000)\n %c = sin(%h)\n %d = cos(%h)\n %e = sin(%k)\n %f = cos(%g)\n"
      " return %s, %c, %d, %e, %f\n}\n",
      "x=2 r=64 warps=1 vec=4"},
+    /* the same where all that is stored has 16 bits; vectors of which some are far */
+    {"graph(%x: bf16[6, 64]) {\n %f = float(%x)\n %n = mul(%f, 65536)\n %s = sin(%n)\n"
+     " %c = cos(%n)\n %t = sin(%x)\n %y = bfloat16(%s)\n %z = bfloat16(%c)\n return %y, %z, "
+     "%t\n}\n",
+     "x=4 r=64 warps=1 vec=8"},
+    /* rows of what was padded as one row */
+    {"graph(%x: bf16[64]) {\n %p = constant_pad_nd(%x, [1, 3], 0.5)\n %v = view(%p, [4, 17])\n"
+     " %y = cos(%v)\n return %y\n}\n",
+     "x=1 r=128 warps=1 vec=4 window=1"},
+    /* planes that are rolled, of images that are one axis with them, read through windows or not: a
+     * thread has all planes of an image */
+    {"graph(%x: f32[4, 3, 6, 40]) {\n %r = roll(%x, [1], [1])\n %a = sub(%x, %r)\n"
+     " %f = view(%a, [12, 6, 40])\n %w = windows(%f, [4], [2], [0], [1])\n %y = amax(%w, 3)\n "
+     "return %y\n}\n",
+     "x=2 r=64 warps=1 vec=4 window=1"},
+    {"graph(%x: f32[4, 3, 64]) {\n %r = roll(%x, [2], [1])\n %a = sub(%x, %r)\n"
+     " %f = view(%a, [12, 64])\n %y = exp(%f)\n return %y\n}\n",
+     "x=2 r=64 warps=1 vec=4"},
+    /* many short rows that no vector divides, as one row */
+    {"graph(%x: f64[9000, 26], %w: f64[29], %b: f64[9000, 1]) {\n"
+     " %p = constant_pad_nd(%x, [2, 1], 0.5)\n %a = mul(%p, %w)\n %y = add(%a, %b)\n return "
+     "%y\n}\n",
+     "x=1 r=1024 warps=4 vec=2"},
+    {"graph(%x: bf16[25000, 46]) {\n %p = constant_pad_nd(%x, [2, 3], 0)\n return %p\n}\n",
+     "x=1 r=2048 warps=4 vec=8"},
+    /* two loads of a tensor, of which a condition of rows wants one: rolled rows, also by windows;
+     * halves of a concatenation that are reduced; one that somebody looks at elsewhere */
+    {"graph(%x: bf16[6, 5, 64]) {\n %r = roll(%x, [2], [1])\n %y = sub(%x, %r)\n return %y\n}\n",
+     "x=4 r=64 warps=1 vec=8"},
+    {"graph(%x: f32[3, 4, 66]) {\n %r = roll(%x, [1], [1])\n %a = sub(%x, %r)\n"
+     " %w = windows(%a, [4], [2], [0], [1])\n %y = amax(%w, 3)\n return %y\n}\n",
+     "x=2 r=64 warps=1 vec=4 window=1"},
+    {"graph(%x: f32[4, 70, 32]) {\n %a = abs(%x)\n %e = exp(%a)\n %c = cat([%x, %e], 0)\n"
+     " %s = sum(%c, 1)\n %m = amax(%c, 1)\n return %s, %m\n}\n",
+     "x=32 r=16 warps=1 vec=4"},
+    {"graph(%x: f32[6, 64]) {\n %p = constant_pad_nd(%x, [0, 0, 0, 2], 0)\n"
+     " %q = constant_pad_nd(%x, [0, 0, 6, -4], 0)\n %a = exp(%p)\n %y = mul(%a, %q)\n return "
+     "%y\n}\n",
+     "x=2 r=64 warps=1 vec=4"},
     /* pairs that turn: of whole vectors, of rows with heads, where rows and columns end; beside
      * what goes along rows, of more pairs than threads have */
     {"graph(%x: bf16[72, 50]) {\n %p = permute(%x, [1, 0])\n %y = mul(%p, 2)\n return %y\n}\n",

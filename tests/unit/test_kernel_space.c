@@ -734,7 +734,11 @@ static void test_parts(void **state) {
         {"graph(%x: f32[8, 64]) {\n %e = exp(%x)\n %c = cat([%e, %x, %e], 1)\n return %c\n}\n", 1,
          3},
         {"graph(%x: f32[8, 64], %y: f32[8, 64]) {\n %c = cat([%x, %y], 0)\n return %c\n}\n", 2, 1},
+        /* by vectors, of which none has elements of both: one load chooses where it reads */
         {"graph(%x: f32[8, 64]) {\n %s = slice(%x, 1, 0, 63)\n %c = cat([%x, %s], 1)\n return "
+         "%c\n}\n",
+         1, 1},
+        {"graph(%x: f32[8, 63]) {\n %s = slice(%x, 1, 0, 62)\n %c = cat([%x, %s], 1)\n return "
          "%c\n}\n",
          2, 1},
     };

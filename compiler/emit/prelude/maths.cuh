@@ -200,6 +200,20 @@ K_DEVICE float k_wave(k_turned t) {
     return t.quarters & 2 ? -p : p;
 }
 K_DEVICE k_turned k_quarter_on(k_turned t) { return k_turned{t.rest, t.quarters + 1}; }
+#ifdef K_OUTPUT_DIGITS
+/* Every output of this kernel has 16 bits: the sine of what is left of half turns within 1e-6 of itself, the cosine within
+ * 1e-7, neither above 1, by minimax series within pi / 2. Both are of one rest, so that where an angle has both, as a sine
+ * and its gradient do, turns are taken off once. Pi in two parts: of 20861 halves 1e-10 is left. */
+K_DEVICE float k_rise(float rest, unsigned halves) {
+    const float r = k_as_float(k_as_uint(rest) ^ halves << 31), s = rest * rest;
+    return r * fmaf(fmaf(fmaf(-1.84881376e-4f, s, 8.31189976e-3f), s, -0.166655541f), s, 0.999999061f);
+}
+K_DEVICE float k_fall(float rest, unsigned halves) {
+    const float s = rest * rest, p = fmaf(fmaf(fmaf(2.31539297e-5f, s, -1.38537042e-3f), s, 4.16635847e-2f), s, -0.499999054f);
+    return k_as_float(k_as_uint(fmaf(p, s, 0.99999994f)) ^ halves << 31);
+}
+K_DEVICE float k_less_halves(float a, float halves) { return fmaf(halves, 8.74227766e-8f, fmaf(halves, -3.14159274f, a)); }
+#else
 /* The sine of what is left of half turns, within pi / 2, negated for odd ones, whose number is the last bit of halves: one
  * series, where quarters choose one of two by a select for each factor. Within 2.2 units in the last place, 1 where it is
  * nearest and never above, for which the factors were searched around those of least error. */
@@ -212,6 +226,7 @@ K_DEVICE float k_rise(float rest, unsigned halves) {
 K_DEVICE float k_less_halves(float a, float halves) {
     return fmaf(halves, -1.07806051e-14f, fmaf(halves, -6.27832946e-7f, fmaf(halves, -3.14159203f, a)));
 }
+#endif
 K_FAR float k_sin_far(float a) { return k_wave(k_turn_far(a)); }
 K_FAR float k_cos_far(float a) { return k_wave(k_quarter_on(k_turn_far(a))); }
 /* Of what is known to be within a quarter turn; within 65536. */
@@ -225,11 +240,28 @@ K_MATHS float k_sin(float a) {
     if (!(fabsf(a) <= 65536.0f)) v = k_sin_far(a);
     return v;
 }
+#ifdef K_OUTPUT_DIGITS
+K_DEVICE float k_cos_near(float a) {
+    const float shifted = fmaf(a, 0.318309886f, 12582912.0f);
+    return k_fall(k_less_halves(a, shifted - 12582912.0f), k_as_uint(shifted));
+}
+#else
 /* The sine of a and a quarter turn: the nearest odd quarter is taken off. */
 K_DEVICE float k_cos_near(float a) {
     const float shifted = fmaf(a, 0.318309886f, -0.5f) + 12582912.0f;
     return k_rise(k_less_halves(a, shifted - 12582912.0f + 0.5f), k_as_uint(shifted) + 1);
 }
+#endif
+/* The same of any angle, if the caller computes all of them again by k_sin and k_cos where one that was seen is far: a vector's elements are computed side by side, without a branch each. */
+K_DEVICE float k_sin_seen(float a, float &most) {
+    most = fmaxf(most, fabsf(a));
+    return k_sin_near(a);
+}
+K_DEVICE float k_cos_seen(float a, float &most) {
+    most = fmaxf(most, fabsf(a));
+    return k_cos_near(a);
+}
+K_DEVICE bool k_seen_far(float most) { return most > 65536.0f; }
 K_MATHS float k_cos(float a) {
     float v = k_cos_near(a);
     if (!(fabsf(a) <= 65536.0f)) v = k_cos_far(a);

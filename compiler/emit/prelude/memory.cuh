@@ -59,6 +59,7 @@ K_DEVICE unsigned k_high_word(double d) { return emu_high_word(d); }
 K_DEVICE unsigned short k_bf16_bits(float f) { return emu_bf16_bits(f); }
 K_DEVICE unsigned k_bf16x2(float lo, float hi) { return emu_bf16_bits(lo) | (unsigned)emu_bf16_bits(hi) << 16; }
 K_DEVICE unsigned short k_f16_bits(float f) { return emu_f16_bits(f); }
+K_DEVICE unsigned k_f16x2(float lo, float hi) { return emu_f16_bits(lo) | (unsigned)emu_f16_bits(hi) << 16; }
 K_DEVICE float k_f16_float(unsigned short h) { return emu_f16_float(h); }
 #else
 K_DEVICE float k_as_float(unsigned u) { return __uint_as_float(u); }
@@ -80,6 +81,11 @@ K_DEVICE unsigned short k_f16_bits(float f) {
     unsigned short h;
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(f));
     return h;
+}
+K_DEVICE unsigned k_f16x2(float lo, float hi) {
+    unsigned w;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(w) : "f"(hi), "f"(lo));
+    return w;
 }
 K_DEVICE float k_f16_float(unsigned short h) {
     float f;
@@ -192,9 +198,16 @@ template <int N> K_DEVICE void k_put(k_pack<k_bf16, N> &p, const float *v) {
     for (int i = 0; i < N / 2; i++) p.w[i] = k_bf16x2(v[2 * i], v[2 * i + 1]);
     if (N & 1) p.w[N / 2] = k_bf16_bits(v[N - 1]);
 }
+/* Of values that were loaded as bf16 and only moved: nothing is rounded, and compilers see that halves of words become
+ * halves of words. */
+template <int N> K_DEVICE void k_put_moved(k_pack<k_bf16, N> &p, const float *v) {
+#pragma unroll
+    for (int i = 0; i < N / 2; i++) p.w[i] = (k_as_uint(v[2 * i + 1]) & 0xffff0000u) | k_as_uint(v[2 * i]) >> 16;
+    if (N & 1) p.w[N / 2] = k_as_uint(v[N - 1]) >> 16;
+}
 template <int N> K_DEVICE void k_put(k_pack<k_f16, N> &p, const float *v) {
 #pragma unroll
-    for (int i = 0; i < N / 2; i++) p.w[i] = k_f16_bits(v[2 * i]) | (unsigned)k_f16_bits(v[2 * i + 1]) << 16;
+    for (int i = 0; i < N / 2; i++) p.w[i] = k_f16x2(v[2 * i], v[2 * i + 1]);
     if (N & 1) p.w[N / 2] = k_f16_bits(v[N - 1]);
 }
 template <int N> K_DEVICE void k_put(k_pack<k_f8e4m3, N> &p, const float *v) {
@@ -230,17 +243,14 @@ template <int HINTS> K_DEVICE unsigned long long k_l2_policy() {
     return policy;
 }
 #endif
+/* What is narrower than a register fills it up with zeros, as 16 bits of their own would not. */
 #define K_LOAD_WORDS(IF, OUT, condition, kind, hint, POLICY, ...)                                                 \
     if (BYTES == 1) {                                                                                             \
-        unsigned short h = 0;                                                                                     \
         asm volatile(IF(2) "ld.global" kind hint ".u8 %0, [%1]" POLICY(3) ";}"                                    \
-                     : OUT "h"(h) : "l"(at), condition __VA_ARGS__);                                              \
-        w[0] = h;                                                                                                 \
+                     : OUT "r"(w[0]) : "l"(at), condition __VA_ARGS__);                                           \
     } else if (BYTES == 2) {                                                                                      \
-        unsigned short h = 0;                                                                                     \
         asm volatile(IF(2) "ld.global" kind hint ".u16 %0, [%1]" POLICY(3) ";}"                                   \
-                     : OUT "h"(h) : "l"(at), condition __VA_ARGS__);                                              \
-        w[0] = h;                                                                                                 \
+                     : OUT "r"(w[0]) : "l"(at), condition __VA_ARGS__);                                           \
     } else if (BYTES == 4) {                                                                                      \
         asm volatile(IF(2) "ld.global" kind hint ".u32 %0, [%1]" POLICY(3) ";}"                                   \
                      : OUT "r"(w[0]) : "l"(at), condition __VA_ARGS__);                                           \
