@@ -1,10 +1,13 @@
 # threading and queue with one thread, statistics, containers by collections.abc, namespaces, json beyond ASCII.
 import collections.abc
 import json
+import os
 import queue
 import statistics
 import threading
 import types
+from pathlib import Path
+from typing import Union
 
 lock = threading.Lock()
 with lock:
@@ -92,3 +95,13 @@ print([isinstance(v, collections.abc.Sequence) for v in ([], (), 'a', {}, 3)], i
 n = types.SimpleNamespace(a=1, b='c')
 print(n, n == types.SimpleNamespace(a=1, b='c'), n == 3, types.MappingProxyType({'a': 1})['a'])
 print(json.dumps('é\u20ac\U0001f600'), json.dumps('é', ensure_ascii=False))
+
+
+class Folder(os.PathLike):
+    def __fspath__(self):
+        return '/a'
+
+
+Names = Union[str, os.PathLike, os.PathLike[str]]
+print([isinstance(x, os.PathLike) for x in ('a', Path('a'), Folder(), 1)], [isinstance(x, Folder) for x in (Path('a'), Folder())],
+      isinstance(Path('b'), (str, os.PathLike)), os.path.join(Folder(), 'b'), os.fspath(Folder()))
