@@ -20,6 +20,14 @@ class dtype:
         self.name, self._of = (known.name, known._of) if known else (name, of)
         self.itemsize = torch.empty(0, dtype=self._of).element_size() if self._of else int(self.name[4:]) // 8
 
+    @property
+    def kind(self):
+        return self.name[0]
+
+    @property
+    def str(self):
+        return ('<' if self.itemsize > 1 else '|') + self.kind + f'{self.itemsize}'
+
     def __call__(self, value=0):
         if not isinstance(value, (int, float, str)):
             return asarray(value).astype(self)

@@ -1,6 +1,7 @@
 # threading and queue with one thread, statistics, containers by collections.abc, namespaces, json beyond ASCII.
 import collections.abc
 import json
+import keyword
 import os
 import queue
 import statistics
@@ -105,3 +106,5 @@ class Folder(os.PathLike):
 Names = Union[str, os.PathLike, os.PathLike[str]]
 print([isinstance(x, os.PathLike) for x in ('a', Path('a'), Folder(), 1)], [isinstance(x, Folder) for x in (Path('a'), Folder())],
       isinstance(Path('b'), (str, os.PathLike)), os.path.join(Folder(), 'b'), os.fspath(Folder()))
+print(__import__('os.path').sep, __import__('os.path', fromlist=['join']).join('a', 'b'), __import__('json') is json)
+print([keyword.iskeyword(x) for x in ('for', 'match', 'four')], keyword.kwlist[3], len(keyword.kwlist))
