@@ -98,6 +98,13 @@ def value_of(source, scope):
     return eval(f"cell{rest}", {**scope, "cell": cell.cell_contents})
 
 
+class Modules(dict):
+    """sys.modules, where a file of a package is found by its own name, too, as an import of its folder has it."""
+
+    def __missing__(self, name):
+        return next(m for full, m in self.items() if full.endswith(f".{name}"))
+
+
 def scope_of(names, model, inputs):
     """Where the sources of tensors.txt can be evaluated: "L['self'].norm.weight"."""
     forward = getattr(model, "forward", model)
@@ -105,7 +112,7 @@ def scope_of(names, model, inputs):
     # Of a decorated function the wrapper is called: def wrapper(*args, **kwargs) of @torch.no_grad().
     arguments = inspect.signature(getattr(forward, "__func__", forward), follow_wrapped=False).bind(*bound, *inputs)
     arguments.apply_defaults()
-    return {"L": {**arguments.arguments, "self": model}, "G": names, "C": Cells(model), "M": sys.modules}
+    return {"L": {**arguments.arguments, "self": model}, "G": names, "C": Cells(model), "M": Modules(sys.modules)}
 
 
 def whole_of(source, scope):
@@ -207,15 +214,25 @@ def largest_tensor(torch, path, axes, device):
     return max((t.numel() for t in tensors_of(torch, inputs) + kept), default=0), values
 
 
+def forget_modules(before):
+    """What the workload's own imports made, as on the device "meta", is made anew by the next one; not what is installed."""
+    for name in set(sys.modules) - before:
+        if not str(getattr(sys.modules[name], "__file__", None) or sys.prefix).startswith(sys.prefix):
+            del sys.modules[name]
+
+
 def smaller_axes(torch, path, given, limit):
     """Halve the largest axis that is not given until no input or parameter has more than `limit` elements."""
     axes = dict(given)
     while True:
+        before = set(sys.modules)
         try:
             with torch.device("meta"):  # shapes alone
                 most, values = largest_tensor(torch, path, axes, "meta")
         except Exception:  # the workload looks at values
+            forget_modules(before)
             most, values = largest_tensor(torch, path, axes, "cpu")
+        forget_modules(before)
         free = {name: v for name, v in values.items() if name not in given and type(v) is int and v > 1}
         if not free or most <= limit:
             return axes

@@ -170,6 +170,8 @@ static struct py call_method(struct vm *vm, const struct method *m, const struct
 struct py instance_new(struct vm *vm, struct class *c, const struct args *a) {
     if (c->construct) return native_call(vm, c->construct, a);
     if (c->sealed) vm_raise(vm, EXC_TypeError, "cannot create '%s' instances", c->name);
+    if (c->built_in && c->built_in == vm->types[PY_TENSOR]) /* a file may have such a class */
+        vm_refuse(vm, "a tensor of a class of its own, as %s, is not supported", c->name);
     struct instance *o = NEW(vm->arena, struct instance);
     o->class = c;
     o->dict = dict_new(vm->arena);
@@ -250,7 +252,7 @@ bool vm_call_special(struct vm *vm, struct py x, const char *name, const struct 
 
 static bool may_derive(const struct vm *vm, const struct class *c) {
     static const enum py_kind kinds[] = {PY_INT,   PY_FLOAT, PY_STR, PY_LIST,
-                                         PY_TUPLE, PY_DICT,  PY_SET};
+                                         PY_TUPLE, PY_DICT,  PY_SET, PY_TENSOR};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (c == vm->types[kinds[i]]) return true;
     return false;

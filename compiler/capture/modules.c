@@ -41,6 +41,7 @@ static const struct {
     {"torch.optim", NULL, NULL},
     {"torch.optim.lr_scheduler", NULL, NULL},
     {"bisect", NULL, NULL},
+    {"keyword", NULL, NULL},
     {"torch._dynamo", NULL, NULL},
     {"torch._dynamo.config", NULL, NULL},
     {"torch._dynamo.exc", NULL, NULL},

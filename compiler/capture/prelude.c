@@ -35,6 +35,7 @@
     FILE(sys, "sys.py")                                                                            \
     FILE(json, "json.py")                                                                          \
     FILE(bisect, "bisect.py")                                                                      \
+    FILE(keyword, "keyword.py")                                                                     \
     FILE(math, "math.py")                                                                          \
     FILE(inspect, "inspect.py")                                                                    \
     FILE(random, "random.py")                                                                      \
@@ -189,6 +190,7 @@ const char *prelude_text(const char *module) {
         {"torch.optim.lr_scheduler", ws_prelude_torch_optim_lr_scheduler},
         {"torch.utils.data", ws_prelude_torch_utils_data},
         {"bisect", ws_prelude_bisect},
+        {"keyword", ws_prelude_keyword},
         {"math", ws_prelude_math},
         {"random", ws_prelude_random},
         {"re", ws_prelude_re},

@@ -418,6 +418,18 @@ NATIVE(python_module_absent) {
     return py_pointer(PY_MODULE, module_missing(vm, v[0].s));
 }
 
+/* __import__("a.b"), without names to take from it: a. */
+NATIVE(python_import) {
+    bool leaf = GIVEN(3) && vm_truth(vm, v[3]);
+    if (GIVEN(4) && vm_index(vm, v[4], "level"))
+        vm_refuse(vm, "__import__() of a relative name is not supported");
+    struct module *m = find_module(vm, vm->frame->module, v[0].s);
+    if (m && !leaf && strchr(v[0].s, '.'))
+        m = find_module(vm, vm->frame->module,
+                        arena_strndup(vm->arena, v[0].s, strcspn(v[0].s, ".")));
+    return m ? py_pointer(PY_MODULE, m) : native_python_module_absent(vm, v, rest);
+}
+
 static struct py import_from(struct vm *vm, struct py m, const char *name) {
     struct py v;
     if (module_find(vm, m.module, name, &v)) return v;

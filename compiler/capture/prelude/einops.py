@@ -7,6 +7,10 @@ import math
 import torch
 
 
+class EinopsError(RuntimeError):
+    pass
+
+
 def _groups(side, hidden, which=''):
     """'b (h w) 1 ...' -> [['b'], ['h', 'w'], [], ['.0'], ['.1']]: the axes of each dimension. A number is an axis that no
     other one is: '(h 2)' -> [['h', '2:0']], of a size that stands in its name."""
@@ -43,14 +47,14 @@ def _with_numbers(given, axes):
 def _sizes(x, groups, given, pattern):
     size = dict(given)
     if len(groups) != x.ndim:
-        raise RuntimeError(f"einops: '{pattern}' names {len(groups)} dimensions, the tensor has {list(x.shape)}")
+        raise EinopsError(f"'{pattern}' names {len(groups)} dimensions, the tensor has {list(x.shape)}")
     for group, n in zip(groups, x.shape):
         open_axes = [axis for axis in group if axis not in size]
         known = math.prod([size[axis] for axis in group if axis in size])
         if len(open_axes) > 1:
-            raise RuntimeError(f"einops: '{pattern}' does not say the sizes of {open_axes}")
+            raise EinopsError(f"'{pattern}' does not say the sizes of {open_axes}")
         if n % known or (not open_axes and n != known):
-            raise RuntimeError(f"einops: '{pattern}' cannot divide a dimension of {n} by {known}")
+            raise EinopsError(f"'{pattern}' cannot divide a dimension of {n} by {known}")
         for axis in open_axes:
             size[axis] = n // known
     return size
@@ -73,13 +77,13 @@ def _apply(x, pattern, given, reduction):
     lost = [i for i, axis in enumerate(before) if axis not in after]
     if lost:
         if reduction is None:
-            raise RuntimeError(f"einops: '{pattern}' loses axes; reduce() takes a reduction")
+            raise EinopsError(f"'{pattern}' loses axes; reduce() takes a reduction")
         x = reduction(x, lost)
         before = [axis for axis in before if axis in after]
     for axis in after:
         if axis not in before:
             if axis not in given:
-                raise RuntimeError(f"einops: '{pattern}' does not say the size of '{axis}'")
+                raise EinopsError(f"'{pattern}' does not say the size of '{axis}'")
             size[axis] = given[axis]
             x = x.unsqueeze(-1).expand(list(x.shape) + [given[axis]])
             before = before + [axis]
@@ -107,7 +111,7 @@ _reductions = {
 def reduce(tensor, pattern, reduction, **axes_lengths):
     if isinstance(reduction, str):
         if reduction not in _reductions:
-            raise RuntimeError(f"einops: unknown reduction '{reduction}'")
+            raise EinopsError(f"unknown reduction '{reduction}'")
         reduction = _reductions[reduction]
     return _apply(tensor, pattern, axes_lengths, reduction)
 
@@ -127,7 +131,7 @@ def _around_star(pattern):
     """'b * d' -> 1, 1: how many dimensions are named before it and behind."""
     names = pattern.split()
     if names.count('*') != 1:
-        raise RuntimeError(f"einops: '{pattern}' has no single *")
+        raise EinopsError(f"'{pattern}' has no single *")
     before = names.index('*')
     return before, len(names) - 1 - before
 
@@ -138,7 +142,7 @@ def pack(tensors, pattern):
     parts, shapes = [], []
     for x in tensors:
         if x.ndim < before + after:
-            raise RuntimeError(f"einops: '{pattern}' names {before + after} dimensions, the tensor has {list(x.shape)}")
+            raise EinopsError(f"'{pattern}' names {before + after} dimensions, the tensor has {list(x.shape)}")
         end = x.ndim - after
         shapes.append(x.shape[before:end])
         parts.append(x.reshape([*x.shape[:before], math.prod(x.shape[before:end]), *x.shape[end:]]))
@@ -148,9 +152,16 @@ def pack(tensors, pattern):
 def unpack(tensor, packed_shapes, pattern):
     before, after = _around_star(pattern)
     if tensor.ndim != before + 1 + after:
-        raise RuntimeError(f"einops: '{pattern}' names {before + 1 + after} dimensions, the tensor has {list(tensor.shape)}")
+        raise EinopsError(f"'{pattern}' names {before + 1 + after} dimensions, the tensor has {list(tensor.shape)}")
     sizes = [-1 if -1 in shape else math.prod(shape) for shape in packed_shapes]
     if -1 in sizes:
         sizes[sizes.index(-1)] = tensor.shape[before] - sum(sizes) - 1
     head, tail = tensor.shape[:before], tensor.shape[before + 1:]
     return [x.reshape([*head, *shape, *tail]) for x, shape in zip(tensor.split(sizes, before), packed_shapes)]
+
+
+def parse_shape(x, pattern):
+    groups = _groups(pattern, x.ndim - len(pattern.split()) + 1)
+    if len(groups) != x.ndim:
+        raise EinopsError(f"Can't parse shape with different number of dimensions: {pattern} {list(x.shape)}")
+    return {group[0]: n for group, n in zip(groups, x.shape) if len(group) == 1 and group[0].strip('_.') and group[0][0] != '.'}

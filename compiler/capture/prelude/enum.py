@@ -57,8 +57,22 @@ class EnumMeta:
         return found
 
 
+class member:
+    """What it is given is a member's value, even a function."""
+
+    def __init__(self, value):
+        self.value = value
+
+
+class nonmember(member):
+    """What it is given is an attribute as any other."""
+
+
+_methods = (type, type(lambda: None), property, classmethod, staticmethod)
+
+
 def _is_member(name, value):
-    return not (name[0] == '_' or callable(value) or isinstance(value, (property, classmethod, staticmethod)))
+    return type(value) is member or not (name[0] == '_' or isinstance(value, _methods + (nonmember,)))
 
 
 class Enum(metaclass=EnumMeta):
@@ -66,7 +80,9 @@ class Enum(metaclass=EnumMeta):
         cls._members, cls.__members__ = [], {}
         for name, value in list(cls.__dict__.items()):
             if _is_member(name, value):
-                setattr(cls, name, cls._made(name, value))
+                setattr(cls, name, cls._made(name, value.value if type(value) is member else value))
+            elif isinstance(value, nonmember):
+                setattr(cls, name, value.value)
 
     @classmethod
     def _made(cls, name, value):

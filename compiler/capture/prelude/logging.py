@@ -121,7 +121,12 @@ class LoggerAdapter:
     error, critical, warn, exception = Logger.error, Logger.critical, Logger.warn, Logger.exception
 
 
+class Manager:
+    loggerDict = _loggers
+
+
 root = Logger('root')
+Logger.root, Logger.manager = root, Manager()
 
 
 def getLogger(name=None):

@@ -10,14 +10,23 @@ from _warpsmith import refuse
 
 _abs, _max, _min, _round, _sum, _all, _any, _bool = abs, max, min, round, sum, all, any, bool
 newaxis = None
+_unsigned = ('uint16', 'uint32', 'uint64')  # names that tables of dtypes have; arrays of them are refused
 Inf = infty = inf
 
 
 class dtype:
     def __init__(self, name, of=None):
-        known = name if of else _dtype(name)
-        self.name, self._of = (name, of) if of else (known.name, known._of)
-        self.itemsize = torch.empty(0, dtype=self._of).element_size()
+        known = None if of or name in _unsigned else _dtype(name)
+        self.name, self._of = (known.name, known._of) if known else (name, of)
+        self.itemsize = torch.empty(0, dtype=self._of).element_size() if self._of else int(self.name[4:]) // 8
+
+    @property
+    def kind(self):
+        return self.name[0]
+
+    @property
+    def str(self):
+        return ('<' if self.itemsize > 1 else '|') + self.kind + f'{self.itemsize}'
 
     def __call__(self, value=0):
         if not isinstance(value, (int, float, str)):
@@ -45,6 +54,8 @@ uint8, bool_ = dtype('uint8', torch.uint8), dtype('bool', torch.bool)
 double, single, half, float_, int_, intp, long = float64, float32, float16, float64, int64, int64, int64
 _dtypes = [float64, float32, float16, int64, int32, int16, int8, uint8, bool_]
 _by_name = {d.name: d for d in _dtypes}
+_by_name.update({name: dtype(name) for name in _unsigned})
+uint16, uint32, uint64 = [_by_name[name] for name in _unsigned]
 _by_name.update({'float': float64, 'int': int64, 'f8': float64, 'f4': float32, 'f2': float16, 'i8': int64, 'i4': int32, 'u1': uint8})
 
 
@@ -63,9 +74,18 @@ def finfo(dtype):
     return torch.finfo(_of(dtype))
 
 
-def iinfo(dtype):
-    return torch.iinfo(_of(dtype))
+class _Wide:
+    """iinfo of what no tensor is of."""
+    min = 0
 
+    def __init__(self, dtype):
+        self.dtype, self.bits = dtype, 8 * dtype.itemsize
+        self.max = 2**self.bits - 1
+
+
+def iinfo(dtype):
+    d = _dtype(dtype)
+    return _Wide(d) if d is not None and d._of is None else torch.iinfo(_of(dtype))
 
 
 def _dtype(x):
@@ -83,6 +103,8 @@ def _dtype(x):
 
 def _of(x):
     d = _dtype(x)
+    if d is not None and d._of is None:
+        refuse(f'a numpy array of {d.name} is not supported')
     return None if d is None else d._of
 
 

@@ -23,6 +23,16 @@ def cpu_count():
 system = _later('os', 'system')
 
 
+class _HasPath:
+    def __instancecheck__(cls, x):
+        return hasattr(x, '__fspath__') if cls is PathLike else cls in type(x).__mro__
+
+
+class PathLike(metaclass=_HasPath):
+    def __class_getitem__(cls, item):
+        return cls
+
+
 def fspath(path):
     return path if isinstance(path, str) else path.__fspath__()
 

@@ -408,16 +408,28 @@ def where(condition, self=None, other=None, input=None):
     return where_(condition, input if self is None else self, other)
 
 
+def _single(x):
+    """A number as f32 keeps it."""
+    if isinstance(x, Tensor):
+        return x
+    far = x * (2.0**29 + 1)
+    return far - (far - x)
+
+
 def linspace(start, end, steps, dtype=None, device=None, requires_grad=False, **placement):
     steps = steps.item() if isinstance(steps, Tensor) else steps
     if steps < 2:
         first = full((steps,), 0 if isinstance(start, Tensor) else start, dtype=dtype or _default_type())
         return _placed((first + start).to(first.dtype) if isinstance(start, Tensor) else first, device, requires_grad)
+    dtype = dtype or _default_type()
+    if dtype is float32:
+        start, end = _single(start), _single(end)
     step = (end - start) / (steps - 1)
+    if dtype in (float32, bfloat16, float16):  # PyTorch's step is of f32, and what it is times i is not rounded
+        step = _single(step)
     i = arange_(0, steps, 1, float64)
     low, high = start + i * step, end - (steps - 1 - i) * step
-    x = where_(i < steps / 2, low, high).to(dtype or _default_type())
-    return _placed(x, device, requires_grad)
+    return _placed(where_(i < steps // 2, low, high).to(dtype), device, requires_grad)
 
 
 cat_ = op('cat')
@@ -437,6 +449,11 @@ row_stack = vstack
 
 def _assert(condition, message):
     assert condition, message
+
+
+def _assert_async(condition, message='Expected Tensor with single nonzero value, but got zero'):
+    if computes() and not condition:
+        raise RuntimeError(message)
 
 
 def meshgrid(*tensors, indexing='ij'):

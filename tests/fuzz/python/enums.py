@@ -1,8 +1,8 @@
 """Enumerations, hooks of subclasses, cooperative __init__, generic bases, and more of the standard library."""
 from abc import ABC, ABCMeta, abstractmethod
 from collections import Counter, defaultdict
-from enum import Enum, IntEnum, auto
-from functools import cached_property
+from enum import Enum, IntEnum, auto, member, nonmember
+from functools import cached_property, partial
 from itertools import (chain, combinations, combinations_with_replacement, count, cycle, islice, permutations, starmap,
                        zip_longest)
 from typing import Generic, Protocol, TypedDict, TypeVar
@@ -117,3 +117,14 @@ print(letters['a'], letters['q'], letters.most_common(2), len(letters))
 grouped = defaultdict(list)
 grouped['a'].append(1)
 print(dict(grouped), dict(letters)['b'], len({id(lazy), id(lazy), id(letters)}))
+
+class Kernel(Enum):
+    twice = member(lambda x: 2 * x)
+    part = partial(pow, 2)
+    scale = nonmember(3)
+
+    def at(self, x):
+        return self.value(x) * self.scale
+
+
+print([(k.name, k.at(4)) for k in Kernel], Kernel.scale, len(Kernel), Kernel['twice'] is Kernel.twice)

@@ -1,10 +1,14 @@
 # threading and queue with one thread, statistics, containers by collections.abc, namespaces, json beyond ASCII.
 import collections.abc
 import json
+import keyword
+import os
 import queue
 import statistics
 import threading
 import types
+from pathlib import Path
+from typing import Union
 
 lock = threading.Lock()
 with lock:
@@ -92,3 +96,15 @@ print([isinstance(v, collections.abc.Sequence) for v in ([], (), 'a', {}, 3)], i
 n = types.SimpleNamespace(a=1, b='c')
 print(n, n == types.SimpleNamespace(a=1, b='c'), n == 3, types.MappingProxyType({'a': 1})['a'])
 print(json.dumps('é\u20ac\U0001f600'), json.dumps('é', ensure_ascii=False))
+
+
+class Folder(os.PathLike):
+    def __fspath__(self):
+        return '/a'
+
+
+Names = Union[str, os.PathLike, os.PathLike[str]]
+print([isinstance(x, os.PathLike) for x in ('a', Path('a'), Folder(), 1)], [isinstance(x, Folder) for x in (Path('a'), Folder())],
+      isinstance(Path('b'), (str, os.PathLike)), os.path.join(Folder(), 'b'), os.fspath(Folder()))
+print(__import__('os.path').sep, __import__('os.path', fromlist=['join']).join('a', 'b'), __import__('json') is json)
+print([keyword.iskeyword(x) for x in ('for', 'match', 'four')], keyword.kwlist[3], len(keyword.kwlist))
