@@ -179,6 +179,21 @@ void put_r(struct emitter *w) {
         line(w, "const k_idx r = base + (u * %d + tr) * %d;", y->t1, y->vec);
 }
 
+/* Steps of a row that is read at once, or of each block's part of it, that end within the row in
+ * all blocks. Without a guard their arithmetic goes on side by side: compilers know neither a
+ * block's number in its cluster nor how large blocks are, and leave a branch around each step, in
+ * which a thread waits for its few exponentials before it begins the next, and computes again what
+ * an earlier phase had in registers. */
+static int whole_steps(const struct emitter *w) {
+    const struct layout *y = w->y;
+    int step = y->rows_inner ? y->t1 : y->t1 * y->vec;
+    int64_t nr;
+    if (w->k->kind != KERNEL_REDUCE || !y->one_read || y->split > 1) return 0;
+    if (!ex_is_const(w->k->ex, w->k->bound[AXIS_R], &nr)) return 0;
+    int64_t least = nr - (int64_t)(y->cluster - 1) * y->br; /* columns of the last block */
+    return least <= 0 ? 0 : (int)(least < y->br ? least / step : y->br / step);
+}
+
 /* Open the loop over column steps u, and declare r. Where rows are peeled, that is for open_row. */
 void open_columns(struct emitter *w) {
     const struct layout *y = w->y;
@@ -189,7 +204,12 @@ void open_columns(struct emitter *w) {
         return;
     }
     put_r(w);
-    if (!columns_exact(w)) open_brace(w, "if (r < r_end)");
+    if (columns_exact(w)) return;
+    int whole = whole_steps(w);
+    if (whole)
+        open_brace(w, "if (u < %d || r < r_end)", whole);
+    else
+        open_brace(w, "if (r < r_end)");
 }
 
 void close_column(struct emitter *w) {
