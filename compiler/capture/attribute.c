@@ -19,6 +19,7 @@ bool is_instance(struct vm *vm, struct py v, struct py type) {
         if (type.class == vm->types[PY_INT] && v.kind == PY_BOOL) return true;
         if (type.class == vm->types[PY_BUILTIN] && v.kind == PY_METHOD) return false;
         if (class_is(class_of(vm, v), type.class)) return true;
+        if (v.kind == PY_CLASS && v.class->meta && class_is(v.class->meta, type.class)) return true;
     }
     vm_deep(vm);
     vm_work(vm, 1);

@@ -35,7 +35,7 @@
     FILE(sys, "sys.py")                                                                            \
     FILE(json, "json.py")                                                                          \
     FILE(bisect, "bisect.py")                                                                      \
-    FILE(keyword, "keyword.py")                                                                     \
+    FILE(keyword, "keyword.py")                                                                    \
     FILE(math, "math.py")                                                                          \
     FILE(inspect, "inspect.py")                                                                    \
     FILE(random, "random.py")                                                                      \
@@ -428,6 +428,7 @@ const char *prelude_text(const char *module) {
                       "def is_scripting():\n"
                       "    return False\n"
                       "is_tracing = is_scripting\n"
+                      "from builtins import isinstance\n"
                       "Final = None\n"
                       "def __getattr__(name):\n"
                       "    import torch.nn\n"

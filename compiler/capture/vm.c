@@ -423,10 +423,10 @@ NATIVE(python_import) {
     bool leaf = GIVEN(3) && vm_truth(vm, v[3]);
     if (GIVEN(4) && vm_index(vm, v[4], "level"))
         vm_refuse(vm, "__import__() of a relative name is not supported");
-    struct module *m = find_module(vm, vm->frame->module, v[0].s);
+    const struct module *from = vm->frame ? vm->frame->module : vm->main;
+    struct module *m = find_module(vm, from, v[0].s);
     if (m && !leaf && strchr(v[0].s, '.'))
-        m = find_module(vm, vm->frame->module,
-                        arena_strndup(vm->arena, v[0].s, strcspn(v[0].s, ".")));
+        m = find_module(vm, from, arena_strndup(vm->arena, v[0].s, strcspn(v[0].s, ".")));
     return m ? py_pointer(PY_MODULE, m) : native_python_module_absent(vm, v, rest);
 }
 

@@ -71,6 +71,9 @@ class nonmember(member):
 _methods = (type, type(lambda: None), property, classmethod, staticmethod)
 
 
+EnumType = EnumMeta
+
+
 def _is_member(name, value):
     return type(value) is member or not (name[0] == '_' or isinstance(value, _methods + (nonmember,)))
 

@@ -1,7 +1,7 @@
 """Enumerations, hooks of subclasses, cooperative __init__, generic bases, and more of the standard library."""
 from abc import ABC, ABCMeta, abstractmethod
 from collections import Counter, defaultdict
-from enum import Enum, IntEnum, auto, member, nonmember
+from enum import Enum, EnumMeta, EnumType, IntEnum, auto, member, nonmember
 from functools import cached_property, partial
 from itertools import (chain, combinations, combinations_with_replacement, count, cycle, islice, permutations, starmap,
                        zip_longest)
@@ -128,3 +128,4 @@ class Kernel(Enum):
 
 
 print([(k.name, k.at(4)) for k in Kernel], Kernel.scale, len(Kernel), Kernel['twice'] is Kernel.twice)
+print(isinstance(Kernel, EnumMeta), isinstance(Kernel, EnumType), isinstance(Kernel.part, EnumMeta), isinstance(Lazy, EnumMeta))
