@@ -113,18 +113,13 @@ static void put_of_pair(struct emitter *w, value_id v) {
     w->where[v] = LOCAL;
 }
 
-/* False: v is no exponential of what rows or columns have, nor one's quotient, which it is. */
+/* False: v is no exponential of what rows or columns have. */
 static bool put_own_exponential(struct emitter *w, value_id v) {
     for (enum axis axis = AXIS_M; axis <= AXIS_N; axis++) {
         struct own own[MOST_OWN];
         int n = chained_own_of(w, axis, own);
         const char *at = axis == AXIS_M ? "[f][h]" : "";
         for (int i = 0; i < n; i++) {
-            if (own[i].exponent && own[i].quotient == v) {
-                line(w, "const float v%u = %s;", v, ref(w, own[i].value));
-                w->where[v] = LOCAL;
-                return true;
-            }
             if (own[i].value != v || !own[i].exponent) continue;
             put_chained_exponential(w, v, arena_printf(w->arena, "scale%u%s", v, at),
                                     arena_printf(w->arena, "l%u%s", v, at));

@@ -18,24 +18,19 @@ static bool *find_made_of(struct emitter *w, const struct own *own, int n) {
     for (int i = 0; i < n; i++)
         mark_needed(w, own[i].exponent ? chained_subtracted(w->k, own[i].value) : own[i].value,
                     marks);
-    for (int i = 0; i < n; i++)
-        if (own[i].exponent && own[i].quotient != NO_VALUE) mark_needed(w, own[i].over, marks);
     for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
     return marks;
 }
 
 /* exp(x * by - b) is 2^(x * by log2 e - b log2 e), one multiply-add of x: its two numbers. Where b
  * is so large that the factor has no place, as in exponent_of. */
-static void put_numbers(struct emitter *w, const struct own *own, const char *scale,
-                        const char *l) {
+static void put_numbers(struct emitter *w, value_id v, const char *scale, const char *l) {
     double by;
-    value_id v = own->value;
     value_id b = chained_subtracted(w->k, v), mask;
     chained_unscaled(w->k, w->k->values.at[w->k->values.at[v].args[0]].args[0], &mask, &by);
     line(w, "const bool small%u = fabsf(%s) < 1e30f;", v, ref(w, b));
     line(w, "%s = small%u ? %.9ef : %.9ef;", scale, v, by * 1.4426950408889634, by);
     line(w, "%s = small%u ? %s * 1.44269504f : (float)%s;", l, v, ref(w, b), ref(w, b));
-    if (own->quotient != NO_VALUE) line(w, "%s += k_log2_approx(%s);", l, ref(w, own->over));
 }
 
 /* The exponential v of such numbers. */
@@ -75,7 +70,7 @@ void put_chained_own_of_rows(struct emitter *w) {
     for (int i = 0; i < n; i++) {
         value_id v = own[i].value;
         if (own[i].exponent)
-            put_numbers(w, &own[i], arena_printf(w->arena, "scale%u[f][h]", v),
+            put_numbers(w, v, arena_printf(w->arena, "scale%u[f][h]", v),
                         arena_printf(w->arena, "l%u[f][h]", v));
         else
             line(w, "own%u[f][h] = %s;", v, ref(w, v));
@@ -155,7 +150,7 @@ void put_chained_own_of_columns(struct emitter *w) {
     for (int i = 0; i < x->n_own; i++) {
         value_id v = x->own[i].value;
         if (x->own[i].exponent)
-            put_numbers(w, &x->own[i], arena_printf(w->arena, "own[%d]", at),
+            put_numbers(w, v, arena_printf(w->arena, "own[%d]", at),
                         arena_printf(w->arena, "own[%d]", at + 1));
         else
             line(w, "own[%d] = %s;", at, ref(w, v));
@@ -191,7 +186,6 @@ static bool *find_read(struct emitter *w, const struct phase *f, const struct ow
         const struct value_node *x = &k->values.at[v];
         bool has = false, exponent = false;
         for (int j = 0; j < n; j++) {
-            has |= own[j].exponent && own[j].quotient == v;
             has |= own[j].value == v && !own[j].exponent;
             exponent |= own[j].exponent && k->values.at[own[j].value].args[0] == v;
         }

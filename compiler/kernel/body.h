@@ -198,10 +198,6 @@ enum { MOST_OWN = 4 };
 struct own {
     value_id value; /* the exponential's */
     bool exponent;
-    /* Of an exponential that nothing but `quotient` reads, which divides it by `over`, a number of
-     * the same rows or columns that is no less than 0: exp(f - b) / c is exp(f - (b + log c)), so
-     * that `value` is that already. NO_VALUE */
-    value_id over, quotient;
 };
 int chained_own(const struct kernel *k, enum axis axis, struct own *own);
 /* What is subtracted from the exponent of v, an exponential of the f32 above; NO_VALUE: none is. */

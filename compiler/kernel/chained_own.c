@@ -111,38 +111,6 @@ value_id chained_unscaled(const struct kernel *k, value_id f, value_id *mask, do
     return without_scale(k, f, by);
 }
 
-/* Is it what a sum of exponentials was, which is no less than 0? */
-static bool is_sum_of_exponentials(const struct kernel *k, value_id v) {
-    const struct value_node *x = &k->values.at[v];
-    const struct loops *l = k->schedule->loops;
-    if (x->kind != INST_LOAD || !l->buffers.at[x->buffer].node) return false;
-    const struct node *sum = &l->graph->nodes.at[l->buffers.at[x->buffer].node - 1];
-    return sum->op == OP_SUM && l->graph->nodes.at[sum->args[0].node].op == OP_EXP;
-}
-
-/* The product with 1 / *over that alone reads the exponential v, if *over is such a sum. */
-static value_id quotient_of(const struct kernel *k, value_id v, enum axis axis, value_id *over) {
-    value_id of = NO_VALUE;
-    int n = 0;
-    for (value_id u = v + 1; u < k->values.n; u++)
-        for (int i = 0; i < k->values.at[u].n_args; i++)
-            if (k->values.at[u].args[i] == v) of = u, n++;
-    for (uint32_t i = 0; i < k->stores.n; i++) n += k->stores.at[i].value == v;
-    if (n != 1) return NO_VALUE;
-    const struct value_node *x = &k->values.at[of];
-    if (x->kind != INST_OP || x->op != OP_MUL || x->dtype != DT_F32) return NO_VALUE;
-    const struct value_node *by = &k->values.at[x->args[x->args[0] == v]];
-    if (by->kind != INST_OP || by->op != OP_RECIPROCAL || by->dtype != DT_F32) return NO_VALUE;
-    *over = by->args[0];
-    return is_own(k, *over, axis) && is_sum_of_exponentials(k, *over) ? of : NO_VALUE;
-}
-
-static bool is_quotient(const struct own *own, int n, value_id v) {
-    bool is = false;
-    for (int i = 0; i < n; i++) is |= own[i].exponent && own[i].quotient == v;
-    return is;
-}
-
 static bool has_own(const struct own *own, int n, value_id v) {
     bool has = false;
     for (int i = 0; i < n; i++) has |= own[i].value == v;
@@ -158,16 +126,14 @@ int chained_own(const struct kernel *k, enum axis axis, struct own *own) {
         if (x->mask & MASK_C || chained_is_of(k, v, axis) || is_first_product(k, v)) continue;
         if (subtracted != NO_VALUE && is_own(k, subtracted, axis)) {
             if (n == MOST_OWN) return 0;
-            own[n] = (struct own){v, true, NO_VALUE, NO_VALUE};
-            own[n].quotient = quotient_of(k, v, axis, &own[n].over);
-            n++;
+            own[n++] = (struct own){v, true};
         }
-        for (int i = 0; i < x->n_args && !is_quotient(own, n, v); i++) {
+        for (int i = 0; i < x->n_args; i++) {
             value_id of = x->args[i];
             if (!is_own(k, of, axis) || has_own(own, n, of)) continue;
             if (i == 1 && chained_is_exponent(k, v)) continue;
             if (n == MOST_OWN) return 0;
-            own[n++] = (struct own){of, false, NO_VALUE, NO_VALUE};
+            own[n++] = (struct own){of, false};
         }
     }
     return n;
