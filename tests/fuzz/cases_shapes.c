@@ -490,6 +490,11 @@ static const struct {
      "x=32 r=25 warps=1 keep=1 cluster=16 blocks=1"},
     {"graph(%x: f64[1201, 389]) {\n %y = mul(%x, %x)\n %c = sum(%y, 0)\n return %y, %c\n}\n",
      "x=8 r=200 warps=2 keep=1 cluster=2 blocks=1"},
+    /* steps without a guard, and the last block's part with fewer of them */
+    {"graph(%x: f32[500, 20]) {\n %s = softmax(%x, 0)\n return %s\n}\n",
+     "x=16 r=64 warps=2 vec=2 keep=1 cluster=8"},
+    {"graph(%x: f32[5, 3000]) {\n %s = softmax(%x, 1)\n return %s\n}\n",
+     "x=1 r=1536 warps=2 vec=4 keep=1 cluster=2"},
     {"graph(%x: f32[1100, 4]) {\n %s = mean(%x, 1)\n %a = amax(%x, 1)\n return %s, %a\n}\n",
      "x=256 r=4 warps=2 vec=4 rows=4"},
     {"graph(%x: bf16[301, 60]) {\n %s = softmax(%x, 1)\n return %s\n}\n",
