@@ -282,28 +282,16 @@ static void put_turned_pairs(struct emitter *w, value_id v, const char *to, cons
     close_brace(w);
 }
 
-/* Has a turned tile whole rows, and so their heads and tails? */
-bool end_is_shared(const struct emitter *w, value_id v) {
-    int64_t columns;
-    return layout_turns(w->k, w->y, v) && ex_is_const(w->k->ex, w->k->bound[AXIS_R], &columns) &&
-           columns <= w->y->br;
-}
-
 /* The load of v into `to`. */
 static void put_load_into(struct emitter *w, value_id v, const char *to) {
     const struct value_node *x = at(w, v);
     int vec = vector_of(w, x);
     const char *m = memory_type(w, buffer_dtype(w, x->buffer));
     const char *hint = load_hint(w, x->buffer, kernel_loads_once(w->k, v));
-    if (layout_turns(w->k, w->y, v) && (!w->ends || end_is_shared(w, v))) {
-        const struct layout *tile = w->ends ? w->tile : w->y;
-        int many = layout_turn_vector(w->k, tile, v); /* the first of each come first */
+    if (layout_turns(w->k, w->y, v) && !w->ends) {
+        int many = layout_turn_vector(w->k, w->y, v); /* the first of each come first */
         const char *at = arena_printf(w->arena, "e * %d + tx", w->y->t0),
                    *vector = arena_printf(w->arena, "u * %d + tr", w->y->t1);
-        if (w->ends && layout_turns_pairs(w->k, tile, v)) {
-            line(w, "%s = k_pick(t%u[r / 2][%s], r %% 2);", to, v, turned_place(w, at, vector));
-            return;
-        }
         if (takes_pairs(w, v)) {
             put_turned_pairs(w, v, to, turned_place(w, at, vector));
             return;

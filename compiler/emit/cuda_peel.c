@@ -43,7 +43,6 @@ void open_ends(struct emitter *w, struct ends_scope *s) {
     s->ends.ur = layout_ends(w->y);
     s->ends.vec = 1;
     w->y = &s->ends;
-    w->tile = s->y;
     w->ends = true;
 }
 

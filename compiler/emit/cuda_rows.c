@@ -235,33 +235,20 @@ void close_row(struct emitter *w) {
 
 /* ---- the kernel ------------------------------------------------------------------------------ */
 
-/* Loads of heads and tails: from memory, or those that a turned tile in shared memory has. */
-static struct phase end_loads(struct emitter *w, const struct phase *f, bool shared) {
-    struct phase some = {0};
-    for (uint32_t i = 0; i < f->loads.n; i++)
-        if (end_is_shared(w, f->loads.at[i]) == shared)
-            vec_push(w->arena, &some.loads, f->loads.at[i]);
-    return some;
-}
-
 /* The heads and tails of rows are loaded before the rest and counted after it. */
 static void put_end_loads(struct emitter *w, const struct phase *f) {
     struct ends_scope s;
     if (!w->y->peel) return;
-    const struct phase loads = end_loads(w, f, false);
     open_ends(w, &s);
-    declare_packs(w, &loads);
-    put_loads(w, &loads);
+    declare_packs(w, f);
+    put_loads(w, f);
     close_ends(w, &s);
 }
 
 static void put_end_elements(struct emitter *w, const struct phase *f) {
     struct ends_scope s;
     if (!w->y->peel) return;
-    const struct phase loads = end_loads(w, f, true);
     open_ends(w, &s);
-    if (loads.loads.n) declare_packs(w, &loads);
-    put_loads(w, &loads);
     put_tile(w, f);
     close_ends(w, &s);
 }

@@ -26,9 +26,8 @@ void open_row(struct emitter *w);     /* inside of it, over the thread's rows e;
 void close_row(struct emitter *w);
 
 /* cuda_load.c: loads of a tile. declare_packs: the registers they fill; put_turns: those through
- * shared memory, as heads and tails of rows do of which it has all (end_is_shared); unpack_text:
- * element v of one that is there. load_hint: a template argument, and l2_hint, of what is loaded
- * once; "" for none. */
+ * shared memory; unpack_text: element v of one that is there. load_hint: a template argument, and
+ * l2_hint, of what is loaded once; "" for none. */
 void declare_packs(struct emitter *w, const struct phase *f);
 const char *l2_hint(const struct emitter *w);
 const char *load_hint(struct emitter *w, buffer_id b, bool once);
@@ -38,7 +37,6 @@ const char *whole_pack(struct emitter *w, value_id v);
 const char *pack_name(struct emitter *w, value_id v);
 const char *unpack_text(struct emitter *w, value_id v);
 void put_turns(struct emitter *w, const struct phase *f, int *smem);
-bool end_is_shared(const struct emitter *w, value_id v);
 void put_loads(struct emitter *w, const struct phase *f);
 
 /* cuda_tile.c: the arithmetic of a tile, or of heads and tails, between loads and the row's end. */

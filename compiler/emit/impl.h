@@ -36,19 +36,18 @@ struct emitter {
     int indent;
     uint8_t *where; /* per value: enum where */
     const struct interval
-        *ranges;               /* CUDA, per value: what it may be, or nan; NULL: not asked yet */
-    uint8_t *forms;            /* C, per value: what c_vector.c has found of it; 0: nothing yet */
-    uint8_t *by_lanes;         /* C, per value: and c_lanes.c: 1 yes, 2 no */
-    const uint8_t *kept;       /* C, per value: what c_keep.c has found of all; NULL: nothing yet */
-    int exchanges;             /* CUDA: of the cluster's blocks, so far */
-    const value_id *carried;   /* CUDA: the value that is there for each source; NULL */
-    bool by_source;            /* CUDA: each thread is at a source, and x is where that lands */
-    bool ends;                 /* CUDA: the text at hand is of the heads and tails of rows */
-    const struct layout *tile; /* CUDA: and this the layout of the rest */
-    bool far_seen; /* CUDA: sines of the text at hand note in `far` how far angles are */
-    bool next;     /* CUDA: the text at hand loads the tile behind the one at hand */
-    bool whole;    /* CUDA, chained: and here of tiles whose columns are all there */
-    int section;   /* CUDA, chained: of sections the loop at hand, from 1 on; 2: of whole tiles */
+        *ranges;             /* CUDA, per value: what it may be, or nan; NULL: not asked yet */
+    uint8_t *forms;          /* C, per value: what c_vector.c has found of it; 0: nothing yet */
+    uint8_t *by_lanes;       /* C, per value: and c_lanes.c: 1 yes, 2 no */
+    const uint8_t *kept;     /* C, per value: what c_keep.c has found of all; NULL: nothing yet */
+    int exchanges;           /* CUDA: of the cluster's blocks, so far */
+    const value_id *carried; /* CUDA: the value that is there for each source; NULL */
+    bool by_source;          /* CUDA: each thread is at a source, and x is where that lands */
+    bool ends;               /* CUDA: the text at hand is of the heads and tails of rows */
+    bool far_seen;           /* CUDA: sines of the text at hand note in `far` how far angles are */
+    bool next;               /* CUDA: the text at hand loads the tile behind the one at hand */
+    bool whole;              /* CUDA, chained: and here of tiles whose columns are all there */
+    int section; /* CUDA, chained: of sections the loop at hand, from 1 on; 2: of whole tiles */
     struct folds folds;    /* CUDA: of the phase at hand */
     const char *part;      /* CUDA: the text at hand is this function, of a sequence's part, whose
                                 block is `turn`; NULL: a kernel, whose block is blockIdx.x */

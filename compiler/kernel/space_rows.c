@@ -43,12 +43,12 @@ static bool only_strides(const struct kernel *k, enum axis inner) {
  * out of step with vectors, lanes load elements, and the wider their vectors are the more lines
  * a warp asks for at a time. */
 static bool loads_apart(const struct kernel *k) {
-    enum { LITTLE = 8 };
+    enum { LITTLE = 8, VECTOR = 4 };
     for (value_id v = 0; v < k->values.n && k->kind == KERNEL_POINTWISE; v++) {
         const struct value_node *x = &k->values.at[v];
         if (x->kind != INST_LOAD || !(x->mask & MASK_R)) continue;
-        int64_t apart = load_usual_stride(k, x, AXIS_R);
-        if (apart > 1 && apart <= LITTLE) return true;
+        int64_t apart = load_usual_stride(k, x, AXIS_R), pitch = index_stride(k, x->index, AXIS_X);
+        if (apart > 1 && apart <= LITTLE && pitch > 0 && pitch % VECTOR) return true;
     }
     return false;
 }
