@@ -1,6 +1,6 @@
 /* cost.h: the estimate that orders configs, in microseconds. Private to cost.c, which has what both
  * kinds of devices share, and cost_cpu.c, cost_gpu.c, and of that cost_scatter.c, cost_products.c,
- * cost_chained.c and cost_circle.c. */
+ * cost_chained.c, cost_circle.c and cost_short.c. */
 #ifndef WS_KERNEL_COST_H
 #define WS_KERNEL_COST_H
 
@@ -33,9 +33,25 @@ double cost_leaving_us(const struct kernel *k, double read, double bytes_us, dou
  * part of a sequence (sequence.h). */
 double cost_in_turns(const struct kernel *k, const struct layout *y, double turns);
 
+/* us of a kernel that moves little (kernel_is_short), or of a scan that does, in so many blocks, each
+ * of which takes so many tiles. */
+double cost_short_us(const struct kernel *k, const struct layout *y, double grid, double turns);
+bool cost_is_short_scan(const struct kernel *k, const struct layout *y);
+
 /* us that adding up the parts of a split reduction takes; 0: it is not split. */
 double cost_finish_us(const struct kernel *k, const struct layout *y);
 
+/* Turns of who adds them up, of a few parts each. */
+double cost_finish_turns(const struct kernel *k, const struct layout *y);
+/* Does a thread read its elements at once, in whichever order? */
+bool cost_load_is_whole(const struct kernel *k, const struct layout *y, const struct value_node *v);
+/* Instructions for v, of an element that has it; calls: what is expensive is a function's. */
+double cost_value_work(const struct kernel *k, const struct layout *y, value_id v, bool calls);
+/* Words of a thread's that are under way; its registers, if so many are; and blocks of so many that
+ * a multiprocessor holds. */
+int cost_loaded_words(const struct kernel *k, const struct layout *y);
+int cost_thread_registers(const struct kernel *k, const struct layout *y, int words);
+int64_t cost_resident_blocks(const struct kernel *k, const struct layout *y, int registers);
 /* How often rows are gone over. */
 int cost_reads(const struct kernel *k, const struct layout *y);
 /* Rows of a load whose elements lie between each other, as windows beside each other have theirs:

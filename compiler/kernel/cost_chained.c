@@ -3,6 +3,13 @@
 
 #include "kernel/cost.h"
 
+/* Steps of a block that an edge along the diagonal cuts: tiles that both begin at its rows are cut
+ * once. */
+static double cut_steps(const struct kernel *k, double m, double n) {
+    if (!k->edges.n) return 0;
+    return fmod(m, n) == 0 || fmod(n, m) == 0 ? fmax(1, m / n) : m / n + 1;
+}
+
 /* Chained products: what the units take, or shared memory, and for each element between
  * instructions. By warps not fitted to anything; by warpgroups to softmax(q k^T) v in bf16, heads
  * of 64 and 128, on an H100 (2048 queries) and an H200 (4096, causal): of 128 rows a step of 64
@@ -108,6 +115,8 @@ double cost_chained(const struct kernel *k, const struct layout *y) {
     if (x->persists) step *= k->edges.n && one ? 1 : STAYING;
     if (x->persists && one) behind *= SOON;
     if (x->warpgroups == 3 && k->edges.n) step *= THREE;
+    /* Of the steps that an edge cuts each element is asked whether it counts. */
+    const double CUT = 1;
     if (k->edges.n) { /* of blocks that lie all over the rows */
         enum { SAMPLES = 16 };
         double all = 0;
@@ -119,8 +128,10 @@ double cost_chained(const struct kernel *k, const struct layout *y) {
         keys = fmax(n, all / SAMPLES + n / 2);
     }
     if (x->skips) keys = fmax(n, keys * (chained_alike(k) > 1 ? SHOWN : 1));
-    double us =
-        LAUNCH + waves * (ceil(ceil(keys / n) / parts) * step + behind / resident) / (ghz * 1e3);
+    double us = LAUNCH + waves *
+                             (ceil(ceil(keys / n) / parts) * step +
+                              cut_steps(k, m, n) * CUT * between + behind / resident) /
+                             (ghz * 1e3);
     double in_flight = fmin(resident, blocks / d->units) * (y->stages - 1) * x->stage;
     double least = (k->bytes_read + k->bytes_written) / (device_gbps(d) * 1e3 * 0.9);
     least /= fmin(1, fmin(in_flight / BYTES_IN_FLIGHT, MOST * blocks / d->units));
