@@ -187,9 +187,9 @@ static double own_cost(const struct kernel *k, const struct layout *y) {
 /* Warps that take a source a thread, in turns (cuda_turns.c), behind three launches: each of these
  * and of the warps goes along its sources in steps that wait; then it stores its rows, one after
  * the other. The text of each that a thread has at a time comes from memory once: 2^17 sources take
- * an H200 17.8 us by eight of them, 15.7 by two. What lands on 2^20 elements, from as many sources, takes an H200 66 us by blocks of
- * 512, 71 of 1024 and 140 of 4096; on 2^21 of bf16 103 us of 1024, about half of
- * which are this launch's, and 88 of 512. */
+ * an H200 17.8 us by eight of them, 15.7 by two. What lands on 2^20 elements, from as many
+ * sources, takes it 66 us by blocks of 512, 71 of 1024 and 140 of 4096; on 2^21 of bf16 103 us of
+ * 1024, about half of which are this launch's, and 88 of 512. */
 static double turns_hits_cost(const struct kernel *k, const struct layout *y) {
     const double STEP = 60, WAIT_US = 0.6, TURN_US = 0.1, CLEAR_US = 1, TEXT_US = 0.4,
                  SCATTERED = 0.5;
