@@ -15,10 +15,11 @@
 static const double LAUNCH = 1.1, BETWEEN = 0.1, OF_WARP = 0.009, OF_PART = 0.6;
 enum { N_WARPS = RANKED_WARPS };
 
-/* Are its blocks of rows alone, and of no others' launches? */
+/* Are its blocks of rows alone, and of no others' launches? What lands by an index does, compared
+ * with each place (stands_alone: no lists of sources). */
 static bool is_of_rows(const struct kernel *k) {
     bool rows = k->kind == KERNEL_POINTWISE || k->kind == KERNEL_REDUCE || k->kind == KERNEL_SCAN;
-    if (!rows || k->landing || k->lists || k->columns || k->of_vector) return false;
+    if (!rows || k->lists || k->columns || k->of_vector) return false;
     return !k->wide_index && !k->sizes.n && !k->steps && kernel_size(k, AXIS_X) > 0 &&
            kernel_size(k, AXIS_R) > 0;
 }

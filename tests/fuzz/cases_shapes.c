@@ -935,6 +935,22 @@ static const struct {
      "x=1 r=256 warps=1 vec=4 split=5 meet=1 keep=2 stay_l2=1 fit=2"},
 };
 
+/* One launch, too: what lands by an index, before a scan, behind a softmax; beside what looks up by
+ * it. */
+static const char *const landing[] = {
+    "graph(%x: f32[2, 24, 3], %i: i64[24]) {\n %r = remainder(%i, 7)\n"
+    " %z = zeros(size=[2, 7, 3], dtype=f32)\n"
+    " %a = index_add(%z, dim=1, index=%r, source=%x, alpha=1)\n %s = cumsum(%a, 1)\n"
+    " return %s\n}\n",
+    "graph(%x: bf16[21, 6], %i: i64[21]) {\n %r = remainder(%i, 9)\n %p = softmax(%x, 0)\n"
+    " %z = zeros(size=[9, 6], dtype=bf16)\n"
+    " %a = index_add(%z, dim=0, index=%r, source=%p, alpha=1)\n return %a\n}\n",
+    "graph(%x: bf16[64], %t: bf16[64], %i: i64[64]) {\n %r = remainder(%i, 64)\n"
+    " %z = zeros(size=[64], dtype=bf16)\n"
+    " %a = index_add(%z, dim=0, index=%r, source=%x, alpha=1)\n"
+    " %b = index_select(%t, dim=0, index=%r)\n return %a, %b\n}\n",
+};
+
 void cases_shapes(struct arena *a, case_vec *out) {
     long_tail(a, out);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
@@ -976,4 +992,6 @@ void cases_shapes(struct arena *a, case_vec *out) {
                  ((struct case_graph){.text = meeting[i].text,
                                       .every = CASES_DEFAULT,
                                       .config = meeting[i].config}));
+    for (size_t i = 0; i < sizeof landing / sizeof *landing; i++)
+        vec_push(a, out, ((struct case_graph){.text = landing[i], .every = 1, .sequence = true}));
 }

@@ -73,9 +73,30 @@ static void test_small_ones_beside(void **state) {
     arena_free(a);
 }
 
+/* What lands by an index is compared with each place there, if these are few pairs. */
+static void test_few_that_land(void **state) {
+    static const struct {
+        int sources, places, kernels;
+    } cases[] = {{256, 256, 1}, {8192, 4096, 2}};
+    struct arena *a = arena_new();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int n = cases[i].sources, places = cases[i].places;
+        const struct ws_program *p = program_of(
+            a, arena_printf(a,
+                            "graph(%%x: f32[%d], %%t: f32[%d], %%i: i64[%d]) {\n"
+                            " %%z = zeros(size=[%d], dtype=f32)\n"
+                            " %%a = index_add(%%z, dim=0, index=%%i, source=%%x, alpha=1)\n"
+                            " %%b = index_select(%%t, dim=0, index=%%i)\n return %%a, %%b\n}\n",
+                            n, places, n, places));
+        assert_int_equal(p->n_kernels, cases[i].kernels);
+    }
+    arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_hash_says_what_is_shared),
                                        cmocka_unit_test(test_wholes_are_read_behind),
-                                       cmocka_unit_test(test_small_ones_beside)};
+                                       cmocka_unit_test(test_small_ones_beside),
+                                       cmocka_unit_test(test_few_that_land)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
