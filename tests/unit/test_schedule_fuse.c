@@ -661,8 +661,8 @@ static void test_scanned_rows(void **state) {
     check_all(on_cpu, 1, &cpu, false);
 }
 
-/* Behind N_STEPS operators, each of which reads the one before, a scan loads what the first loads. If
- * each adds another row of x, it loads as many. */
+/* Behind N_STEPS operators, each of which reads the one before, a scan loads what the first loads.
+ * If each adds another row of x, it loads as many. */
 static void test_scan_loads(void **state) {
     enum { N_STEPS = 40, LINE = 96 };
     char text[2][(N_STEPS + 2) * LINE];
