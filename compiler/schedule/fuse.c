@@ -301,10 +301,12 @@ static bool same_place(const struct place *a, const struct place *b, int rank) {
 /* Do both groups as one load from more places for an element than a scan's tile has registers for?
  * What one of them writes is in registers anyway, and a place that several nests of a group read is
  * loaded once. What is inlined has as many places as it has loads; places that both groups read
- * count twice, as whose axes are whose is not known yet. */
+ * count twice, as whose axes are whose is not known yet. On a CPU, where longer chains in a scan were
+ * not measured, all that nests load counts. */
 static bool too_many_loads(struct fuser *f, const struct merge *m) {
     struct place places[MAX_SCAN_LOADS];
     int n_places = 0;
+    bool gpu = f->limits->kind == DEVICE_CUDA;
     for (int side = 0; side < 2; side++) {
         uint32_t g = side ? m->b : m->a;
         for (uint32_t k = 0; k < group_at(f, g)->members.n; k++) {
@@ -312,15 +314,15 @@ static bool too_many_loads(struct fuser *f, const struct merge *m) {
             const struct nest *n = nest_at(f, M->nest);
             for (uint32_t i = 0; i < n->insts.n; i++) {
                 const struct inst *x = &n->insts.at[i];
-                if (x->kind != INST_LOAD || group_writes(f, m->a, x->buffer) ||
-                    group_writes(f, m->b, x->buffer))
+                if (x->kind != INST_LOAD) continue;
+                if (gpu && (group_writes(f, m->a, x->buffer) || group_writes(f, m->b, x->buffer)))
                     continue;
                 struct place at = {.buffer = x->buffer};
                 int rank = f->l->buffers.at[x->buffer].meta.rank, seen = 0;
                 for (int d = 0; d < rank; d++)
                     at.index[d] = ex_subst(f->l->ex, x->index[d], M->from, M->to, M->n);
                 while (seen < n_places && !same_place(&places[seen], &at, rank)) seen++;
-                if (seen < n_places && !M->inlined) continue;
+                if (gpu && seen < n_places && !M->inlined) continue;
                 if (n_places == MAX_SCAN_LOADS) return true;
                 places[n_places++] = at;
             }
