@@ -301,8 +301,8 @@ static bool same_place(const struct place *a, const struct place *b, int rank) {
 /* Do both groups as one load from more places for an element than a scan's tile has registers for?
  * What one of them writes is in registers anyway, and a place that several nests of a group read is
  * loaded once. What is inlined has as many places as it has loads; places that both groups read
- * count twice, as whose axes are whose is not known yet. On a CPU, where longer chains in a scan were
- * not measured, all that nests load counts. */
+ * count twice, as whose axes are whose is not known yet. On a CPU, where longer chains in a scan
+ * were not measured, all that nests load counts. */
 static bool too_many_loads(struct fuser *f, const struct merge *m) {
     struct place places[MAX_SCAN_LOADS];
     int n_places = 0;
