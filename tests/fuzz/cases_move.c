@@ -441,19 +441,6 @@ static const char *const rows[] = {
     "graph(%x: bf16[5, 96], %y: bf16[5, 96], %g: f32[]) {\n %f = flip(%x, [1])\n %h = flip(%y, "
     "[1])\n %a = add(%f, %h)\n %c = cumsum(%a, 1)\n %r = flip(%c, [1])\n %m = mul(%r, %g)\n"
     " return %r, %m\n}\n",
-    /* behind more operators than a scan could load values, and behind rows turned round */
-    "graph(%x: f32[5, 96], %g: f32[5, 96]) {\n %f = flip(%x, [0])\n %r = add(%x, %f)\n"
-    " %a0 = sigmoid(%r)\n %b0 = mul(%a0, %g)\n %c0 = sub(%b0, %r)\n %a1 = sigmoid(%c0)\n"
-    " %b1 = mul(%a1, %g)\n %c1 = sub(%b1, %c0)\n %a2 = sigmoid(%c1)\n %b2 = mul(%a2, %g)\n"
-    " %c2 = sub(%b2, %c1)\n %a3 = sigmoid(%c2)\n %b3 = mul(%a3, %g)\n %c3 = sub(%b3, %c2)\n"
-    " %a4 = sigmoid(%c3)\n %b4 = mul(%a4, %g)\n %c4 = sub(%b4, %c3)\n %a5 = sigmoid(%c4)\n"
-    " %b5 = mul(%a5, %g)\n %c5 = sub(%b5, %c4)\n %a6 = sigmoid(%c5)\n %b6 = mul(%a6, %g)\n"
-    " %c6 = sub(%b6, %c5)\n %a7 = sigmoid(%c6)\n %b7 = mul(%a7, %g)\n %c7 = sub(%b7, %c6)\n"
-    " %a8 = sigmoid(%c7)\n %b8 = mul(%a8, %g)\n %c8 = sub(%b8, %c7)\n %a9 = sigmoid(%c8)\n"
-    " %b9 = mul(%a9, %g)\n %c9 = sub(%b9, %c8)\n %a10 = sigmoid(%c9)\n %b10 = mul(%a10, %g)\n"
-    " %c10 = sub(%b10, %c9)\n %a11 = sigmoid(%c10)\n %b11 = mul(%a11, %g)\n"
-    " %c11 = sub(%b11, %c10)\n %h = flip(%c11, [1])\n %s = cumsum(%h, 1)\n"
-    " %t = flip(%s, [1])\n %m = mul(%t, %g)\n return %c11, %m\n}\n",
     /* short and odd rows, one tensor's behind another's, and behind rows of padding */
     "graph(%x: bf16[9, 22], %y: bf16[7, 22]) {\n %e = exp(%x)\n %c = cat([%e, %y], 0)\n %r = "
     "mul(%c, 2)\n return %r\n}\n",
