@@ -89,8 +89,7 @@ void put_chained_leave(struct emitter *w) {
 
 /* Of a part: what a block has left in memory, or a warp in shared memory. */
 static const char *its(struct emitter *w, bool shared, int at) {
-    if (shared)
-        return arena_printf(w->arena, "its[(%d + i) * %d]", at, w->k->limits->warp);
+    if (shared) return arena_printf(w->arena, "its[(%d + i) * %d]", at, w->k->limits->warp);
     return arena_printf(w->arena, "k_load_part(its + (%d + i) * %d)", at, w->y->threads);
 }
 

@@ -275,9 +275,8 @@ const char *chained_layout(const struct kernel *k, const struct config *c, struc
     if (c->knob[KNOB_mma] != 1 && !by_warp) return "chained products need mma=1 or 2";
     if (n < SIXTEEN || n % SIXTEEN || n > 256) return "chained products need an n of sixteens";
     if (m < SIXTEEN || m % SIXTEEN || m > 256) return "chained products need an m of sixteens";
-    if (c->knob[KNOB_k] || c->knob[KNOB_cluster] || c->knob[KNOB_fit] ||
-        c->knob[KNOB_make] || c->knob[KNOB_band] || c->knob[KNOB_flat] || c->knob[KNOB_pairs] ||
-        c->knob[KNOB_tail])
+    if (c->knob[KNOB_k] || c->knob[KNOB_cluster] || c->knob[KNOB_fit] || c->knob[KNOB_make] ||
+        c->knob[KNOB_band] || c->knob[KNOB_flat] || c->knob[KNOB_pairs] || c->knob[KNOB_tail])
         return "chained products have the knobs m, n, tm, tn, mma, stages, split, skip, "
                "pingpong, blocks and warps";
     y->stages = c->knob[KNOB_stages];

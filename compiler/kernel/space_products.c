@@ -427,8 +427,8 @@ void propose_chained(struct space *s) {
     bool few = kernel_size(s->k, AXIS_M) <= ROWS;
     for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
         for (int stages = 2; stages <= 3 && few && shared[i][0] <= size_of(s->k, AXIS_N); stages++)
-            propose_parts(s, CONFIG(K(m, ROWS), K(n, shared[i][0]), K(tm, ROWS), K(tn, shared[i][1]),
-                                    K(mma, 2), K(stages, stages),
+            propose_parts(s, CONFIG(K(m, ROWS), K(n, shared[i][0]), K(tm, ROWS),
+                                    K(tn, shared[i][1]), K(mma, 2), K(stages, stages),
                                     K(warps, shared[i][0] / shared[i][1])));
 }
 
