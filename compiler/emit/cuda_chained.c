@@ -26,7 +26,7 @@ enum { MOST_ROUNDS = 8 };
 static const char *const axis_name[] = {"x", "r", "z", "m", "n", "c"};
 
 int chained_sixteens(const struct emitter *w) { return chained(w)->warp_rows / SIXTEEN; }
-int chained_octets(const struct emitter *w) { return w->y->br / OCTET; }
+int chained_octets(const struct emitter *w) { return chained(w)->warp_columns / OCTET; }
 int chained_column_octets(const struct emitter *w) { return chained(w)->columns / OCTET; }
 
 void open_chained_loop(struct emitter *w, const char *i, int n) {
@@ -212,6 +212,11 @@ static void put_rounded_tiles(struct emitter *w) {
     line(w, "__syncthreads();");
 }
 
+/* Where in a tile column `of` of the warp is. */
+static const char *own_column(struct emitter *w, const char *of) {
+    return chained(w)->shares > 1 ? arena_printf(w->arena, "warp_n + %s", of) : of;
+}
+
 static void put_first_dot(struct emitter *w, int number) {
     const struct factor *a = &chained(w)->a[number];
     const char *sums = chained_sums_of(number);
@@ -228,7 +233,7 @@ static void put_first_dot(struct emitter *w, int number) {
          chained_sixteens(w), kind_of(w), lines_text(w, a), all_planes(w, "a", "[f]"),
          rows_text(w, a), a->across ? a->depth : a->rows, SIXTEEN);
     open_chained_loop(w, "g", chained_octets(w) / 2);
-    put_right(w, &chained(w)->b[number], "g * 16", "i");
+    put_right(w, &chained(w)->b[number], own_column(w, "g * 16"), "i");
     put_products(w, a, sums, chained_octets(w), all_planes(w, "a", "[f]"));
     close_brace(w);
     close_brace(w);
@@ -245,8 +250,8 @@ static void put_second_dot_in_pairs(struct emitter *w, int number) {
          chained_sixteens(w), chained_sums_of(number), chained_octets(w));
     open_chained_loop(w, "g", chained_column_octets(w) / 2);
     line(w, "unsigned b[2][2];");
-    line(w, "k_right_pairs%s(b, %s, %d, g * 16, i * 8);", lines_text(w, c), stage_text(w, "s", c),
-         c->across ? c->depth : c->rows);
+    line(w, "k_right_pairs%s(b, %s, %d, g * 16, %s);", lines_text(w, c), stage_text(w, "s", c),
+         c->across ? c->depth : c->rows, own_column(w, "i * 8"));
     put_products(w, c, chained_out_of(number), chained_column_octets(w), "a[f]");
     close_brace(w);
     close_brace(w);
@@ -268,7 +273,7 @@ static void put_second_dot(struct emitter *w, int number) {
              chained_sixteens(w), left, chained_sums_of(number), chained_octets(w));
     }
     open_chained_loop(w, "g", chained_column_octets(w) / 2);
-    put_right(w, c, "g * 16", "i * 16");
+    put_right(w, c, "g * 16", own_column(w, "i * 16"));
     put_products(w, c, chained_out_of(number), chained_column_octets(w), left);
     close_brace(w);
     close_brace(w);
@@ -575,7 +580,10 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             break;
         case TILE_LEAVE: put_chained_leave(w); break;
         case TILE_LAST: put_chained_last(w); break;
-        case TILE_STORE: put_chained_results(w); break;
+        case TILE_STORE:
+            if (chained(w)->shares > 1) put_chained_join(w);
+            put_chained_results(w);
+            break;
         default: WS_BUG("no instruction of chained products: %s", tile_op_name(x->op));
         }
     }
@@ -649,8 +657,11 @@ void emit_cuda_chained(struct emitter *w) {
     } else {
         line(w, "unsigned char *const tiles = k_smem;");
         line(w, "k_enter();");
-        line(w, "const int tid = (int)threadIdx.x, warp_m = tid / %d * %d, quad = tid %% 4;",
-             w->k->limits->warp, chained(w)->warp_rows);
+        bool shares = chained(w)->shares > 1;
+        line(w, "const int tid = (int)threadIdx.x, warp_%c = tid / %d * %d, quad = tid %% 4;",
+             shares ? 'n' : 'm', w->k->limits->warp,
+             shares ? chained(w)->warp_columns : chained(w)->warp_rows);
+        if (shares) line(w, "const int warp_m = 0;");
     }
     line(w, "const k_idx nm = %s, nn = %s, nr = %s, nc = %s;", ex_text(w, k->bound[AXIS_M]),
          ex_text(w, k->bound[AXIS_N]), ex_text(w, k->bound[AXIS_R]), ex_text(w, k->bound[AXIS_C]));

@@ -93,6 +93,7 @@ void put_chained_results(struct emitter *w);
 void put_chained_parts_parameters(struct emitter *w, struct ws_launch *l);
 void put_chained_leave(struct emitter *w);
 void put_chained_last(struct emitter *w);
+void put_chained_join(struct emitter *w);
 
 /* Columns of what is between that count for the rows from m0 on, by edges: `from` and `end`. */
 void put_chained_columns(struct emitter *w);

@@ -337,8 +337,9 @@ static void put_relate_of(struct emitter *w, int known, int n) {
     value_id max = chained_maximum(w->k);
     bool relative = max != NO_VALUE;
     open_scope(w);
-    line(w, "const k_idx first_column = %s * %d + quad * %d;",
-         chained_tile_of_step(w, "step", false), w->y->br, PAIR);
+    line(w, "const k_idx first_column = %s * %d%s + quad * %d;",
+         chained_tile_of_step(w, "step", false), w->y->br,
+         chained(w)->shares > 1 ? " + warp_n" : "", PAIR);
     put_chained_nowhere(w, first);
     know_conditions(w, known, false);
     if (goes_by_columns(w)) {

@@ -47,6 +47,9 @@ struct chained {
     struct factor a[MOST_FIRST], b[MOST_FIRST], c[MOST_SECOND]; /* the first products'; the second
                                                                    ones' right factors */
     int warp_rows;
+    /* By warps, of what is between: all that a tile has, or, where a tile's rows are one warp's, a
+     * share of them, and what warps have come to is joined in shared memory behind the steps. */
+    int warp_columns, shares;
     int columns;      /* of a second product, filled up */
     int stage, first; /* bytes of a stage of b and c; where the stages begin, behind a */
     bool skips;       /* steps go along a list of tiles that count: see skipped.c */
@@ -64,6 +67,8 @@ int64_t skipped_length(const struct kernel *k, const struct layout *y);
 /* chained_layout.c: the same of chained products. */
 /* Floats of a thread that a part leaves for the block that comes last, where y->split > 1. */
 int chained_part_floats(const struct kernel *k, const struct chained *x);
+/* Bytes of what warps have come to, where they share columns. */
+int chained_join_bytes(const struct kernel *k, const struct chained *x);
 /* Of the rows that a thread has, those that there may be: one of two, of eight rows at most. */
 int chained_part_rows(const struct kernel *k, const struct chained *x);
 /* Do a step's second products follow its first ones? By warps; of twins; of parts, which may have

@@ -145,6 +145,25 @@ int chained_part_floats(const struct kernel *k, const struct chained *x) {
     return n + x->n_second * rows * x->columns / OCTET * 2;
 }
 
+int chained_join_bytes(const struct kernel *k, const struct chained *x) {
+    return x->shares > 1 ? x->shares * k->limits->warp * chained_part_floats(k, x) * 4 : 0;
+}
+
+/* Do warps share a tile's columns, tn each? Where rows are few, a warp for each sixteen of them is
+ * no more than one, which waits for all that it does. */
+static const char *check_shares(const struct kernel *k, int n, int tn, struct chained *x,
+                                struct arena *a) {
+    x->warp_columns = tn ? tn : n;
+    x->shares = n / x->warp_columns;
+    if (!tn) return NULL;
+    if (tn % SIXTEEN || n % tn || tn == n)
+        return arena_printf(a, "warps cannot share n=%d columns by tn=%d: sixteens of them", n, tn);
+    for (value_id v = 0; v < k->values.n; v++)
+        if (k->values.at[v].kind == INST_REDUCE && reduction_bytes(k, v) != 4)
+            return "tn needs sums of floats";
+    return NULL;
+}
+
 /* Few blocks share the columns of what is between, each a part: see emit/cuda_chained_parts.c. */
 static const char *check_parts(const struct kernel *k, int n, const struct layout *y,
                                struct arena *a) {
@@ -175,13 +194,17 @@ static const char *check_warps(const struct kernel *k, const struct config *c, s
     if (m < tm || m % tm || m > 256) return arena_printf(a, "m=%d is no multiple of tm=%d", m, tm);
     if (y->stages > MOST_STAGES) return arena_printf(a, "mma=2 has %d stages at most", MOST_STAGES);
     x->warp_rows = tm;
+    int n = c->knob[KNOB_n], tn = c->knob[KNOB_tn];
+    if (tn && (m != tm || tm != SIXTEEN)) return "tn is for tiles of 16 rows, and needs tm=16";
+    const char *bad = check_shares(k, n, tn, x, a);
+    if (bad) return bad;
+    n = x->warp_columns;
     bool narrow = dtype_bytes(x->a[0].dtype) == 2;
-    int terms = narrow && x->n_second > 1 ? c->knob[KNOB_n] : 0; /* of both; of f32 the sums are */
-    int sums = tm * (tiles_between(x) * c->knob[KNOB_n] + terms + x->n_second * x->columns) /
-               k->limits->warp;
+    int terms = narrow && x->n_second > 1 ? n : 0; /* of both; of f32 the sums are */
+    int sums = tm * (tiles_between(x) * n + terms + x->n_second * x->columns) / k->limits->warp;
     int most = x->planes ? MOST_BESIDE_PLANES : x->n_second > 1 ? MOST_OF_TWINS : MOST_REGISTERS;
     if (sums > most) return arena_printf(a, "%d sums a thread; %d is the limit", sums, most);
-    y->threads = m / tm * k->limits->warp;
+    y->threads = m / tm * x->shares * k->limits->warp;
     return check_parts(k, c->knob[KNOB_n], y, a);
 }
 
@@ -203,7 +226,8 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     if (!k->limits->wgmma || !k->limits->tma) return "mma=1 needs sm_90a";
     int bytes = dtype_bytes(x->a[0].dtype);
     if (x->planes || bytes > 4) return "mma=1 chains products of 16 bits, or in tf32";
-    if (c->knob[KNOB_tm]) return "tm is no knob of mma=1";
+    if (c->knob[KNOB_tm] || c->knob[KNOB_tn]) return "tm and tn are no knobs of mma=1";
+    x->warp_columns = n, x->shares = 1;
     x->ping_pong = c->knob[KNOB_pingpong];
     x->persists = c->knob[KNOB_blocks] > 0;
     if (x->ping_pong && m <= ROWS) return "pingpong needs two warpgroups: m of 128 or 192";
@@ -251,11 +275,10 @@ const char *chained_layout(const struct kernel *k, const struct config *c, struc
     if (c->knob[KNOB_mma] != 1 && !by_warp) return "chained products need mma=1 or 2";
     if (n < SIXTEEN || n % SIXTEEN || n > 256) return "chained products need an n of sixteens";
     if (m < SIXTEEN || m % SIXTEEN || m > 256) return "chained products need an m of sixteens";
-    if (c->knob[KNOB_k] || c->knob[KNOB_tn] || c->knob[KNOB_cluster] || c->knob[KNOB_fit] ||
-        c->knob[KNOB_make] || c->knob[KNOB_band] || c->knob[KNOB_flat] || c->knob[KNOB_pairs] ||
-        c->knob[KNOB_tail])
-        return "chained products have the knobs m, n, tm, mma, stages, split, skip, pingpong, "
-               "blocks and warps";
+    if (c->knob[KNOB_k] || c->knob[KNOB_cluster] || c->knob[KNOB_fit] || c->knob[KNOB_make] ||
+        c->knob[KNOB_band] || c->knob[KNOB_flat] || c->knob[KNOB_pairs] || c->knob[KNOB_tail])
+        return "chained products have the knobs m, n, tm, tn, mma, stages, split, skip, "
+               "pingpong, blocks and warps";
     y->stages = c->knob[KNOB_stages];
     if (y->stages < 2) return "chained products need 2 stages at least";
     struct chained *x = NEW(a, struct chained);
@@ -300,6 +323,7 @@ const char *chained_layout(const struct kernel *k, const struct config *c, struc
     x->own_bytes = (int)own;
     x->own_at = x->barriers + BARRIERS + y->threads * 4;
     smem += own;
+    if (smem < chained_join_bytes(k, x)) smem = chained_join_bytes(k, x);
     if (smem > k->limits->smem_block)
         return arena_printf(a, "needs %lld bytes of shared memory; %lld is the limit",
                             (long long)smem, (long long)k->limits->smem_block);

@@ -36,21 +36,21 @@ double cost_chained(const struct kernel *k, const struct layout *y) {
     double rows = (double)kernel_size(k, AXIS_M), keys = (double)kernel_size(k, AXIS_N);
     double parts = y->split, blocks = ceil(rows / m) * (double)kernel_size(k, AXIS_Z) * parts;
     double resident = floor((double)d->smem_unit / (y->smem + SMEM_RESERVED));
-    double registers = (x->n_first * n + columns) * x->warp_rows / d->warp + 70;
+    double registers = (x->n_first * x->warp_columns + columns) * x->warp_rows / d->warp + 70;
     resident = fmax(1, fmin(resident, floor(d->regs_unit / (registers * y->threads))));
     if (!x->by_warp) resident = x->resident;
     resident = fmin(resident, fmax(1, ceil(blocks / d->units)));
     double units = m * n * (depth + columns) / rate;
-    double shared = warps * (n * (depth + columns) + x->warp_rows * depth) * bytes / SHARED;
+    /* Each warp reads the columns that it has, and its rows. */
+    double read = warps * (x->warp_columns * (depth + columns) + x->warp_rows * depth);
+    double shared = read * bytes / SHARED;
     /* What few rows read was written there, too: 96 heads of 197 by 64 take an H200 13.5 us by 16 x
      * 16 and 14.5 by 16 x 32, of which 2 to 3 are the launch's. */
     if (x->by_warp) shared += n * (depth + columns) * bytes / SHARED;
     double between = m * n * ELEMENT / (4.0 * d->warp);
     /* Each warp makes planes of what it reads, and of its terms. */
     const double PLANES = 7;
-    if (x->planes)
-        between += (warps * (n * (depth + columns) + x->warp_rows * depth) + m * n) * PLANES /
-                   (4.0 * d->warp);
+    if (x->planes) between += (read + m * n) * PLANES / (4.0 * d->warp);
     /* Of the last columns each element is asked whether it is one: of many steps, in the last. */
     const int FEW_STEPS = 3;
     double asked = kernel_size(k, AXIS_N) % y->br != 0, all_steps = ceil(keys / n);
@@ -61,8 +61,8 @@ double cost_chained(const struct kernel *k, const struct layout *y) {
     /* Of f32 a thread's sums of a tile are there until they are multiplied, and not half of them:
      * beside 128 others are spilled, by heads of 32 half a kilobyte. Not measured. */
     const double SPILLED = 1.3, MOST_OF_TILE = 128;
-    double tile =
-        (x->n_first > x->n_second ? x->n_first : x->n_second) * n * x->warp_rows / d->warp;
+    double tile = (x->n_first > x->n_second ? x->n_first : x->n_second) * x->warp_columns *
+                  x->warp_rows / d->warp;
     if (x->by_warp && bytes > 2 && tile >= MOST_OF_TILE) step *= SPILLED;
     /* 4 x 32 x 2048 rows take an H200 1122 us in tf32 by heads of 64, 2313 of 128, and 2725 by
      * planes, where the above says 741, 1515 and 2406. */
@@ -142,6 +142,9 @@ double cost_chained(const struct kernel *k, const struct layout *y) {
     us += 2 * (double)x->images / (device_gbps(d) * 1e3 * 0.8);
     if (x->skips)
         us += LAUNCH + (double)skipped_lists(k, y) * m * (double)kernel_size(k, AXIS_N) / ASKED;
+    /* Not measured: what was, and is as fast, goes before it. */
+    const double JOINED = 0.3, UNSEEN = 1.1;
+    if (x->shares > 1) us = us * UNSEEN + JOINED;
     if (parts == 1) return us;
     /* The last block reads what each part has left, so many at a time. Not measured. */
     const double MEETING = 2.5, TURN = 0.8;

@@ -421,6 +421,15 @@ void propose_chained(struct space *s) {
             propose_parts(s, CONFIG(K(m, tiles[i][0]), K(n, tiles[i][2]), K(tm, tiles[i][1]),
                                     K(mma, 2), K(stages, stages),
                                     K(warps, tiles[i][0] / tiles[i][1])));
+    /* Few rows, as of one query: warps share columns. n, tn. */
+    static const int shared[][2] = {{64, 16}, {64, 32}, {128, 16}, {128, 32}, {256, 32}};
+    enum { ROWS = 16 };
+    bool few = kernel_size(s->k, AXIS_M) <= ROWS;
+    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
+        for (int stages = 2; stages <= 3 && few && shared[i][0] <= size_of(s->k, AXIS_N); stages++)
+            propose_parts(s, CONFIG(K(m, ROWS), K(n, shared[i][0]), K(tm, ROWS),
+                                    K(tn, shared[i][1]), K(mma, 2), K(stages, stages),
+                                    K(warps, shared[i][0] / shared[i][1])));
 }
 
 /* By threads: whole, and where tiles leave multiprocessors idle in so many parts of the depth that

@@ -62,6 +62,13 @@ static const char *const of_few[] = {
     "mma=1 m=64 n=16 stages=3 warps=8 split=5",
 };
 
+/* Rows of one warp, whose columns warps share, and blocks as well. */
+static const char *const shared[] = {
+    "mma=2 m=16 n=48 tm=16 tn=16 stages=2 warps=3",
+    "mma=2 m=16 n=32 tm=16 tn=16 stages=3 warps=2 split=2",
+    "mma=2 m=16 n=64 tm=16 tn=32 stages=2 warps=2",
+};
+
 /* $t in f becomes t. */
 static const char *of_type(struct arena *a, const char *f, const char *t) {
     const char *at = strstr(f, "$t");
@@ -512,15 +519,15 @@ void cases_chained(struct arena *a, int step, case_vec *out) {
                                .config = arena_printf(a, "%s skip=1", config)};
         vec_push(a, out, g);
     }
-    for (int i = 0; i < 3 * N_FEW; i++) {
-        static const char *const *const of[] = {configs, in_parts, of_few};
-        struct case_graph g = {.text = few[i / 3],
+    for (int i = 0; i < 4 * N_FEW; i++) {
+        static const char *const *const of[] = {configs, in_parts, of_few, shared};
+        struct case_graph g = {.text = few[i / 4],
                                .every = CASES_DEFAULT,
                                .old = i % 2,
                                .bound = true,
-                               .maybe = i % 3 == 2,
-                               .config = of[i % 3][i / 3 % N_CONFIGS]};
-        if (i % 3 == 2) g.old = false;
+                               .maybe = i % 4 == 2,
+                               .config = of[i % 4][i / 4 % N_CONFIGS]};
+        if (i % 4 == 2) g.old = false;
         vec_push(a, out, g);
     }
     for (int i = 0; i < 3 * N_SHOWN; i++) {
@@ -536,6 +543,9 @@ void cases_chained(struct arena *a, int step, case_vec *out) {
         struct case_graph g = {.text = graph_of(a, &x, between[i], types[i % 2], true),
                                .every = CASES_DEFAULT,
                                .config = of_few[i % N_CONFIGS]};
+        vec_push(a, out, g);
+        g.old = i % 3 == 0;
+        g.config = shared[i / 2 % N_CONFIGS];
         vec_push(a, out, g);
     }
     for (int i = 0; i < N_OTHERS; i++) {

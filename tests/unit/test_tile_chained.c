@@ -79,6 +79,7 @@ static const char by_groups[] = "mma=1 m=128 n=16 stages=2 warps=12",
                   by_group_in_parts[] = "mma=1 m=64 n=16 stages=2 warps=8 split=4",
                   tile_after_tile[] = "mma=1 m=128 n=16 stages=2 warps=12 blocks=1";
 static const char *const configs[] = {by_groups, in_turns, by_warps, in_parts};
+static const char shared_by_warps[] = "mma=2 m=16 n=32 tm=16 tn=16 stages=2 warps=2";
 enum { N_CONFIGS = sizeof configs / sizeof *configs };
 
 static const char *no_reason(struct schedule *s, uint32_t group, double *us, void *ctx) {
@@ -275,6 +276,10 @@ static void test_layouts(void **state) {
         {twins, by_groups, NULL, false, 1},
         {few, by_group_in_parts, NULL, false, 2},
         {softmax, "mma=1 m=64 n=16 stages=2 warps=8", NULL, true, 2},
+        {softmax, shared_by_warps, NULL, false, 1},
+        {softmax, "mma=2 m=32 n=32 tm=16 tn=16 stages=2 warps=4", "16 rows", false, 0},
+        {softmax, "mma=2 m=16 n=48 tm=16 tn=32 stages=2 warps=2", "sixteens", false, 0},
+        {softmax, "mma=1 m=64 n=32 tn=16 stages=2 warps=8", "no knobs of mma=1", false, 0},
         {softmax, "mma=1 m=64 n=16 stages=2 warps=8 pingpong=1", "two warpgroups", false, 0},
         {softmax, "mma=1 m=128 n=16 stages=7 warps=12 pingpong=1", "6 stages", false, 0},
         {softmax, "mma=2 m=32 n=32 tm=16 stages=3 warps=2 pingpong=1", "knob of mma=1", false, 0},
