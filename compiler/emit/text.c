@@ -584,10 +584,8 @@ static int output_digits(const struct emitter *w) {
     return digits;
 }
 
-/* Does the cosine's error, which is little beside 1 but not beside the cosine where that is near 0,
- * stay as little in all that is stored? Not where something is divided by it, compared with it, or
- * rounded down from it, as 1 / cos(x), floor(cos(x)) and log(cos(x)) are: what is made of waves goes
- * through sums, products and choices alone. */
+/* Is what is made of waves made by sums, products and choices alone? The cosine's error is little
+ * beside 1, but not beside a cosine near 0: not in 1 / cos(x), floor(cos(x)) or log(cos(x)). */
 static bool waves_stay_small(const struct emitter *w) {
     const struct kernel *k = w->k;
     bool *wave = NEW_ARRAY(w->arena, bool, k->values.n);

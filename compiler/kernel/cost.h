@@ -33,8 +33,8 @@ double cost_leaving_us(const struct kernel *k, double read, double bytes_us, dou
  * part of a sequence (sequence.h). */
 double cost_in_turns(const struct kernel *k, const struct layout *y, double turns);
 
-/* us of a kernel that moves little (kernel_is_short), or of a scan that does, in so many blocks, each
- * of which takes so many tiles. */
+/* us of a kernel that moves little (kernel_is_short), or of a scan that does, in so many blocks,
+ * each of which takes so many tiles. */
 double cost_short_us(const struct kernel *k, const struct layout *y, double grid, double turns);
 bool cost_is_short_scan(const struct kernel *k, const struct layout *y);
 
