@@ -403,7 +403,7 @@ static void test_maths_of_few_digits(void **state) {
     end(&b);
 }
 
-/* Where waves are divided by, or rounded down: cosines near 0 and 1, though outputs have 16 bits. */
+/* Where waves are divided by, or rounded down: cosines near 0 and 1, with outputs of 16 bits. */
 static void test_full_waves(void **state) {
     static const float at[] = {0,           1e-5f, 1.57079637f,  1.5708f,
                                4.71238899f, 1.5f,  -1.57079637f, 33000};
