@@ -584,6 +584,26 @@ static int output_digits(const struct emitter *w) {
     return digits;
 }
 
+/* Is what is made of waves made by sums, products and choices alone? The cosine's error is little
+ * beside 1, but not beside a cosine near 0: not in 1 / cos(x), floor(cos(x)) or log(cos(x)). */
+static bool waves_stay_small(const struct emitter *w) {
+    const struct kernel *k = w->k;
+    bool *wave = NEW_ARRAY(w->arena, bool, k->values.n);
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        bool op = x->kind == INST_OP, own = op && (x->op == OP_SIN || x->op == OP_COS), of = false;
+        for (int a = 0; a < x->n_args; a++) of |= wave[x->args[a]];
+        bool sum = op && (x->op == OP_ADD || x->op == OP_SUB || x->op == OP_MUL || x->op == OP_NEG),
+             choice = op && x->op == OP_WHERE && !wave[x->args[0]],
+             quotient = op && x->op == OP_DIV && !wave[x->args[1]],
+             cast = x->kind == INST_CAST && dtype_is_float(x->dtype),
+             adds = x->kind == INST_REDUCE && x->reduction == REDUCTION_SUM;
+        if (of && !sum && !choice && !quotient && !cast && !adds && !own) return false;
+        wave[v] = of || own;
+    }
+    return true;
+}
+
 /* Are functions better called than written out for each of a thread's elements? NVRTC takes some
  * 0.1 ms for an instruction, a C compiler five times that, and some ms for a function's slow path:
  * so a thread of few elements counts as one of four (rows_call_maths). Two of a core's vectors are
@@ -601,17 +621,20 @@ static bool is_large(const struct emitter *w) {
     return rows_call_maths(w->k, y);
 }
 
-/* What the text behind it uses of a prelude; `calls`: is_large; digits: output_digits. */
-static const char *header_of(const struct emitter *w, const char *text, bool calls, int digits) {
+/* What the text behind it uses of a prelude; `calls`: is_large; digits: output_digits; small:
+ * waves_stay_small. */
+static const char *header_of(const struct emitter *w, const char *text, bool calls, int digits,
+                             bool small) {
     struct buf b = buf_new(w->arena);
     if (calls) buf_puts(&b, "#define K_LARGE\n");
     if (digits) buf_printf(&b, "#define K_OUTPUT_DIGITS %d\n", digits);
+    if (digits && !small) buf_puts(&b, "#define K_FULL_WAVES\n");
     buf_puts(&b, prelude_parts(w->arena, w->cuda, text));
     return b.p;
 }
 
 static const char *header(struct emitter *w, const char *text) {
-    return header_of(w, text, is_large(w), output_digits(w));
+    return header_of(w, text, is_large(w), output_digits(w), waves_stay_small(w));
 }
 
 /* ---- edges ----------------------------------------------------------------------------------- */
@@ -785,7 +808,7 @@ bool emit_sequence(const struct block *const *parts, int n, bool beside, const s
     buffer_vec all = {0}, written = {0};
     bool calls = false;
     int digits = 0;
-    bool full = false;
+    bool full = false, small = true;
     *out = (struct ws_source){.launches = NEW_ARRAY(a, struct ws_launch, WS_MAX_LAUNCHES),
                               .n_launches = 1};
     out->launches[0] = (struct ws_launch){
@@ -809,13 +832,14 @@ bool emit_sequence(const struct block *const *parts, int n, bool beside, const s
         buf_puts(&text, w.b.p);
         calls |= is_large(&w);
         int own = output_digits(&w);
+        small &= waves_stay_small(&w);
         full |= !own;
         if (own > digits) digits = own;
     }
     buf_puts(&whole.b, text.p);
     put_sequence(&whole, parts, n, beside, &all, names);
     out->block = printed.p;
-    out->text = arena_printf(a, "%s\n%s", header_of(&whole, whole.b.p, calls, full ? 0 : digits),
-                             whole.b.p);
+    out->text = arena_printf(
+        a, "%s\n%s", header_of(&whole, whole.b.p, calls, full ? 0 : digits, small), whole.b.p);
     return d->status == WS_OK;
 }

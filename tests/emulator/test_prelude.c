@@ -403,6 +403,25 @@ static void test_maths_of_few_digits(void **state) {
     end(&b);
 }
 
+/* Where waves are divided by, or rounded down: cosines near 0 and 1, with outputs of 16 bits. */
+static void test_full_waves(void **state) {
+    static const float at[] = {0,           1e-5f, 1.57079637f,  1.5708f,
+                               4.71238899f, 1.5f,  -1.57079637f, 33000};
+    enum { N = sizeof at / sizeof *at };
+    struct batch b = begin_with("#define K_OUTPUT_DIGITS 8\n#define K_FULL_WAVES\n");
+    add_function(&b, "k_cos");
+    compile(&b);
+    float *x = emu_alloc(b.e, "x", THREADS * 4), *y = emu_alloc(b.e, "y", THREADS * 4);
+    for (int t = 0; t < THREADS; t++) x[t] = at[t % N];
+    check(&b, b.names[0], THREADS, (void *[]){&x, &y}, 2);
+    for (int t = 0; t < N; t++) {
+        double want = cos((double)x[t]), got = (double)y[t];
+        if ((x[t] == 0 && got != 1) || !(fabs(got - want) <= 1e-3 * fabs(want)))
+            fail_msg("cos(%a) is %a, not %a", (double)x[t], got, want);
+    }
+    end(&b);
+}
+
 /* Of the bf16 below a maximum, up to the largest there are. */
 static void test_exp_below(void **state) {
     static const float maxima[] = {
@@ -607,6 +626,7 @@ int main(void) {
         cmocka_unit_test(test_maths),
         cmocka_unit_test(test_log1p_of_anything),
         cmocka_unit_test(test_maths_of_few_digits),
+        cmocka_unit_test(test_full_waves),
         cmocka_unit_test(test_exp_below),
         cmocka_unit_test(test_sectors),
         cmocka_unit_test(test_moved_rows),

@@ -200,8 +200,8 @@ K_DEVICE float k_wave(k_turned t) {
     return t.quarters & 2 ? -p : p;
 }
 K_DEVICE k_turned k_quarter_on(k_turned t) { return k_turned{t.rest, t.quarters + 1}; }
-#ifdef K_OUTPUT_DIGITS
-/* Every output of this kernel has 16 bits: the sine of what is left of half turns within 1e-6 of itself, the cosine within
+#if defined K_OUTPUT_DIGITS && !defined K_FULL_WAVES
+/* Every output of this kernel has 16 bits, and sums and products of waves alone are in it: the sine of what is left of half turns within 1e-6 of itself, the cosine within
  * 1e-7, neither above 1, by minimax series within pi / 2. Both are of one rest, so that where an angle has both, as a sine
  * and its gradient do, turns are taken off once. Pi in two parts: of 20861 halves 1e-10 is left. */
 K_DEVICE float k_rise(float rest, unsigned halves) {
@@ -240,7 +240,7 @@ K_MATHS float k_sin(float a) {
     if (!(fabsf(a) <= 65536.0f)) v = k_sin_far(a);
     return v;
 }
-#ifdef K_OUTPUT_DIGITS
+#if defined K_OUTPUT_DIGITS && !defined K_FULL_WAVES
 K_DEVICE float k_cos_near(float a) {
     const float shifted = fmaf(a, 0.318309886f, 12582912.0f);
     return k_fall(k_less_halves(a, shifted - 12582912.0f), k_as_uint(shifted));
