@@ -201,16 +201,17 @@ K_DEVICE float k_wave(k_turned t) {
 }
 K_DEVICE k_turned k_quarter_on(k_turned t) { return k_turned{t.rest, t.quarters + 1}; }
 #if defined K_OUTPUT_DIGITS && !defined K_FULL_WAVES
-/* Every output of this kernel has 16 bits, and sums and products of waves alone are in it: the sine of what is left of half turns within 1e-6 of itself, the cosine within
- * 1e-7, neither above 1, by minimax series within pi / 2. Both are of one rest, so that where an angle has both, as a sine
- * and its gradient do, turns are taken off once. Pi in two parts: of 20861 halves 1e-10 is left. */
+/* Every output of this kernel has 16 bits, and sums and products of waves alone are in it: the sine of what is left of half
+ * turns within 1e-6 of itself, the cosine within 2.2e-7 and 1 where it is nearest, neither above 1, by minimax series within
+ * pi / 2. Both are of one rest, so that where an angle has both, as a sine and its gradient do, turns are taken off once. Pi
+ * in two parts: of 20861 halves 1e-10 is left. */
 K_DEVICE float k_rise(float rest, unsigned halves) {
     const float r = k_as_float(k_as_uint(rest) ^ halves << 31), s = rest * rest;
     return r * fmaf(fmaf(fmaf(-1.84881376e-4f, s, 8.31189976e-3f), s, -0.166655541f), s, 0.999999061f);
 }
 K_DEVICE float k_fall(float rest, unsigned halves) {
     const float s = rest * rest, p = fmaf(fmaf(fmaf(2.31539297e-5f, s, -1.38537042e-3f), s, 4.16635847e-2f), s, -0.499999054f);
-    return k_as_float(k_as_uint(fmaf(p, s, 0.99999994f)) ^ halves << 31);
+    return k_as_float(k_as_uint(fmaf(p, s, 1.0f)) ^ halves << 31);
 }
 K_DEVICE float k_less_halves(float a, float halves) { return fmaf(halves, 8.74227766e-8f, fmaf(halves, -3.14159274f, a)); }
 #else
