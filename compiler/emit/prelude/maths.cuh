@@ -253,7 +253,8 @@ K_DEVICE float k_cos_near(float a) {
     return k_rise(k_less_halves(a, shifted - 12582912.0f + 0.5f), k_as_uint(shifted) + 1);
 }
 #endif
-/* The same of any angle, if the caller computes all of them again by k_sin and k_cos where one that was seen is far: a vector's elements are computed side by side, without a branch each. */
+/* The same of any angle, if the caller computes all of them again by k_sin and k_cos where one that was seen is far: a
+ * vector's elements are computed side by side, without a branch each. */
 K_DEVICE float k_sin_seen(float a, float &most) {
     most = fmaxf(most, fabsf(a));
     return k_sin_near(a);
