@@ -283,52 +283,14 @@ static const char *across_reason(struct fuser *f, const struct merge *m) {
                                  : NULL;
 }
 
-enum { MAX_SCAN_LOADS = 32 };
-
-/* Where a member reads a buffer, in its own group's axes. */
-struct place {
-    buffer_id buffer;
-    ex index[WS_MAX_RANK];
-};
-
-static bool same_place(const struct place *a, const struct place *b, int rank) {
-    if (a->buffer != b->buffer) return false;
-    for (int d = 0; d < rank; d++)
-        if (a->index[d] != b->index[d]) return false;
-    return true;
-}
-
-/* Do both groups as one load from more places for an element than a scan's tile has registers for?
- * What one of them writes is in registers anyway, and a place that several nests of a group read is
- * loaded once. What is inlined has as many places as it has loads; places that both groups read
- * count twice, as whose axes are whose is not known yet. On a CPU, where longer chains in a scan
- * were not measured, all that nests load counts. */
-static bool too_many_loads(struct fuser *f, const struct merge *m) {
-    struct place places[MAX_SCAN_LOADS];
-    int n_places = 0;
-    bool gpu = f->limits->kind == DEVICE_CUDA;
-    for (int side = 0; side < 2; side++) {
-        uint32_t g = side ? m->b : m->a;
-        for (uint32_t k = 0; k < group_at(f, g)->members.n; k++) {
-            const struct member *M = &group_at(f, g)->members.at[k];
-            const struct nest *n = nest_at(f, M->nest);
-            for (uint32_t i = 0; i < n->insts.n; i++) {
-                const struct inst *x = &n->insts.at[i];
-                if (x->kind != INST_LOAD) continue;
-                if (gpu && (group_writes(f, m->a, x->buffer) || group_writes(f, m->b, x->buffer)))
-                    continue;
-                struct place at = {.buffer = x->buffer};
-                int rank = f->l->buffers.at[x->buffer].meta.rank, seen = 0;
-                for (int d = 0; d < rank; d++)
-                    at.index[d] = ex_subst(f->l->ex, x->index[d], M->from, M->to, M->n);
-                while (seen < n_places && !same_place(&places[seen], &at, rank)) seen++;
-                if (gpu && seen < n_places && !M->inlined) continue;
-                if (n_places == MAX_SCAN_LOADS) return true;
-                places[n_places++] = at;
-            }
-        }
+static int count_loads(struct fuser *f, uint32_t g) {
+    const struct group *G = group_at(f, g);
+    int n = 0;
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        const struct nest *x = nest_at(f, G->members.at[m].nest);
+        for (uint32_t i = 0; i < x->insts.n; i++) n += x->insts.at[i].kind == INST_LOAD;
     }
-    return false;
+    return n;
 }
 
 /* Are all of a group's reductions of single values? */
@@ -346,11 +308,13 @@ static bool reduces_values(struct fuser *f, const struct group *G) {
 static const char *scan_reason(struct fuser *f, const struct merge *m) {
     const struct group *H = group_at(f, m->host), *G = group_at(f, m->guest);
     if (!H->scan && !G->scan) return NULL;
+    enum { MAX_SCAN_LOADS = 32 };
     const struct group *R = H->scan ? G : H;
     bool may = f->limits->kind == DEVICE_CUDA && !f->eager && !R->columns && !R->matmul;
     if (R->n_r && !R->scan && !(may && reduces_values(f, R)))
         return "a row is scanned or reduced, not both";
-    if (too_many_loads(f, m)) return "too many loads for a scan's registers";
+    if (count_loads(f, m->host) + count_loads(f, m->guest) > MAX_SCAN_LOADS)
+        return "too many loads for a scan's registers";
     bool chain = depends(f, m->a, m->b) || depends(f, m->b, m->a);
     return H->scan && G->scan && chain ? "a scan of a scan goes along the row twice" : NULL;
 }

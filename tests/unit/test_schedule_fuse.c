@@ -1,8 +1,6 @@
 /* test_schedule_fuse.c: which nests become one kernel and why others do not, one graph per rule and
  * per refusal; then launch order, the memory plan, and each invariant of schedule.h broken by hand
  * and found. */
-#include <stdio.h>
-
 #include "lower_test.h"
 
 struct fusion {
@@ -659,28 +657,6 @@ static void test_scanned_rows(void **state) {
          {"not fused: a row is scanned or reduced, not both"}},
     };
     check_all(on_cpu, 1, &cpu, false);
-}
-
-/* Behind N_STEPS operators, each of which reads the one before, a scan loads what the first loads.
- * If each adds another row of x, it loads as many. */
-static void test_scan_loads(void **state) {
-    enum { N_STEPS = 40, LINE = 96 };
-    char text[2][(N_STEPS + 2) * LINE];
-    for (int many = 0; many < 2; many++) {
-        char *to = text[many];
-        to += snprintf(to, LINE, "graph(%%x: f32[700, 5000]) {\n %%v0 = slice(%%x, 0, 0, 640)\n");
-        for (int k = 1; k <= N_STEPS; k++)
-            to += many ? snprintf(to, LINE,
-                                  " %%s%d = slice(%%x, 0, %d, %d)\n %%v%d = add(%%v%d, %%s%d)\n", k,
-                                  k, 640 + k, k, k - 1, k)
-                       : snprintf(to, LINE, " %%v%d = sigmoid(%%v%d)\n", k, k - 1);
-        snprintf(to, LINE, " %%c = cumsum(%%v%d, 1)\n return %%c, %%v%d\n}\n", N_STEPS, N_STEPS);
-    }
-    const struct fusion cases[] = {
-        {text[0], 1, {NULL}},
-        {text[1], 2, {"not fused: too many loads for a scan's registers"}},
-    };
-    CHECK(cases);
 }
 
 /* What rows come to is all that is stored between, in opmath; on a CPU, too. */
@@ -1454,7 +1430,6 @@ int main(void) {
         cmocka_unit_test(test_by_rows),
         cmocka_unit_test(test_rows_beside),
         cmocka_unit_test(test_scanned_rows),
-        cmocka_unit_test(test_scan_loads),
         cmocka_unit_test(test_by_rows_stores),
         cmocka_unit_test(test_unrolled),
         cmocka_unit_test(test_arms),
