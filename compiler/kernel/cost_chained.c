@@ -142,9 +142,9 @@ double cost_chained(const struct kernel *k, const struct layout *y) {
     us += 2 * (double)x->images / (device_gbps(d) * 1e3 * 0.8);
     if (x->skips)
         us += LAUNCH + (double)skipped_lists(k, y) * m * (double)kernel_size(k, AXIS_N) / ASKED;
-    /* Warps that share a tile's columns join what they have. One query of 12 heads by 1024 keys of 64
-     * takes an H200 10.3 us so in TF32, 9.7 by 64 columns, and 13.6 by a warp for all of them; but in
-     * bf16 11.2 to 14.3, and 7.7 by that. Of 128 heads by 8192 keys of bf16 133 and 138. */
+    /* Warps that share a tile's columns join what they have. One query of 12 heads by 1024 keys of
+     * 64 takes an H200 10.3 us so in TF32, 9.7 by 64 columns, and 13.6 by a warp for all of them;
+     * but in bf16 11.2 to 14.3, and 7.7 by that. Of 128 heads by 8192 keys of bf16 133 and 138. */
     const double JOINED = 0.3, IN_BF16 = 1.7, IN_F32 = 1.1;
     if (x->shares > 1) us = us * (bytes > 2 ? IN_F32 : IN_BF16) + JOINED;
     if (parts == 1) return us;
