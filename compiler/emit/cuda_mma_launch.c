@@ -186,7 +186,7 @@ static void put_prefetch_of_fixed(struct emitter *w, const struct tile_program *
 
 /* Those of a tile that have parts of its depth, and of tiles that share rows. */
 static int blocks_together(const struct product *p) {
-    int blocks = p->parts * p->sharing;
+    int parts = p->parts > 1 ? p->parts : 1, blocks = p->sharing > 1 ? parts * p->sharing : parts;
     return blocks > 1 ? blocks : 0;
 }
 

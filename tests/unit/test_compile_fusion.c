@@ -492,25 +492,30 @@ static void test_persistent(void **state) {
     static const struct {
         const char *inputs, *step;
         bool persists, pays;
+        bool chains; /* a step's products may be one kernel, or two */
     } cases[] = {
-        {"%h0: f32[10, 96], %u: f32[96, 96]", "%p@ = mm(%h~, %u)\n%h@ = tanh(%p@)\n", true, true},
+        {"%h0: f32[10, 96], %u: f32[96, 96]", "%p@ = mm(%h~, %u)\n%h@ = tanh(%p@)\n", true, true,
+         false},
         /* rows that each block has to copy */
-        {"%h0: f32[160, 96], %u: f32[96, 96]", "%p@ = mm(%h~, %u)\n%h@ = tanh(%p@)\n", true, false},
+        {"%h0: f32[160, 96], %u: f32[96, 96]", "%p@ = mm(%h~, %u)\n%h@ = tanh(%p@)\n", true, false,
+         false},
         /* of half of what it carries; rows are a tensor's two outer dimensions */
         {"%h0: f32[2, 5, 96], %u: f32[96, 96]",
-         "%p@ = matmul(%h~, %u)\n%s@ = sigmoid(%p@)\n%h@ = mul(%s@, %h~)\n", true, true},
+         "%p@ = matmul(%h~, %u)\n%s@ = sigmoid(%p@)\n%h@ = mul(%s@, %h~)\n", true, true, false},
         /* a product behind another one */
         {"%h0: f32[10, 96], %u: f32[96, 96], %v: f32[96, 96]",
-         "%p@ = mm(%h~, %u)\n%t@ = tanh(%p@)\n%q@ = mm(%t@, %v)\n%h@ = tanh(%q@)\n", true, true},
+         "%p@ = mm(%h~, %u)\n%t@ = tanh(%p@)\n%q@ = mm(%t@, %v)\n%h@ = tanh(%q@)\n", true, true,
+         true, false},
         /* the same, of sums as they are */
         {"%h0: f32[10, 96], %u: f32[96, 96], %v: f32[96, 96]",
-         "%p@ = mm(%h~, %u)\n%q@ = mm(%p@, %v)\n%h@ = tanh(%q@)\n", false, false},
+         "%p@ = mm(%h~, %u)\n%q@ = mm(%p@, %v)\n%h@ = tanh(%q@)\n", false, false, false},
         /* a sum along what it carries */
         {"%h0: f32[10, 96], %u: f32[96, 96]",
-         "%p@ = mm(%h~, %u)\n%s@ = sum(%h~, [1], True)\n%h@ = mul(%p@, %s@)\n", false, false},
+         "%p@ = mm(%h~, %u)\n%s@ = sum(%h~, [1], True)\n%h@ = mul(%p@, %s@)\n", false, false,
+         false},
         /* right factors that have no room on the device */
         {"%h0: f32[10, 4096], %u: f32[4096, 4096]", "%p@ = mm(%h~, %u)\n%h@ = tanh(%p@)\n", false,
-         false},
+         false, false},
     };
     enum { STEPS = 12 };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -533,7 +538,9 @@ static void test_persistent(void **state) {
         assert_int_equal(count_steps(launches), 0);
         bool offered = cases[i].persists && !cases[i].pays;
         assert_int_equal(by_rule->may_persist, offered);
-        assert_int_equal(ws_another(by_rule), offered ? WS_PERSISTENT : WS_FUSE);
+        assert_int_equal(ws_another(by_rule), offered           ? WS_PERSISTENT
+                                              : cases[i].chains ? WS_APART
+                                                                : WS_FUSE);
         assert_true(!cases[i].persists || steps->n_kernels <= launches->n_kernels);
         arena_free(a);
     }
