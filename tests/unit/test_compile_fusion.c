@@ -505,7 +505,7 @@ static void test_persistent(void **state) {
         /* a product behind another one */
         {"%h0: f32[10, 96], %u: f32[96, 96], %v: f32[96, 96]",
          "%p@ = mm(%h~, %u)\n%t@ = tanh(%p@)\n%q@ = mm(%t@, %v)\n%h@ = tanh(%q@)\n", true, true,
-         true, false},
+         true},
         /* the same, of sums as they are */
         {"%h0: f32[10, 96], %u: f32[96, 96], %v: f32[96, 96]",
          "%p@ = mm(%h~, %u)\n%q@ = mm(%p@, %v)\n%h@ = tanh(%q@)\n", false, false, false},
