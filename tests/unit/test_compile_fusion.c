@@ -508,7 +508,7 @@ static void test_persistent(void **state) {
          true},
         /* the same, of sums as they are */
         {"%h0: f32[10, 96], %u: f32[96, 96], %v: f32[96, 96]",
-         "%p@ = mm(%h~, %u)\n%q@ = mm(%p@, %v)\n%h@ = tanh(%q@)\n", false, false, false},
+         "%p@ = mm(%h~, %u)\n%q@ = mm(%p@, %v)\n%h@ = tanh(%q@)\n", false, false, true},
         /* a sum along what it carries */
         {"%h0: f32[10, 96], %u: f32[96, 96]",
          "%p@ = mm(%h~, %u)\n%s@ = sum(%h~, [1], True)\n%h@ = mul(%p@, %s@)\n", false, false,
