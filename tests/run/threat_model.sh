@@ -77,7 +77,7 @@ for call in os.popen os.remove os.execv sys.settrace; do
 ${call}('touch written')"
 done
 refused "no attribute|name '|not supported" "torch._dynamo.read_file('secret.txt')"
-refused "name '|not supported|no attribute" "__import__('os')"
+harmless "__import__('os').system('touch written')"
 refused "name '|not supported" "eval('1')"
 
 # A script may: it is a program that the user runs.
