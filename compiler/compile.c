@@ -45,6 +45,7 @@ static struct loops *lower_graph(const struct compile *c, const struct graph *g,
     *given = *g;
     bool gpu = c->limits->kind == DEVICE_CUDA;
     given->keeps_states = gpu;
+    given->returns_inputs = true;
     struct loops *l = loops_lower(given, a, d);
     if (l && c->fusion != WS_EAGER && gpu && c->limits->sm >= 80)
         loops_results_apart(l, c->limits->units);

@@ -132,6 +132,9 @@ void ws_explain(const struct ws_captured *c, const struct ws_program *p, struct 
             buf_printf(b, "    a factor is the same in every call: what it is packed into is "
                           "packed once at load\n");
     }
+    for (int i = 0; i < c->n_outputs; i++)
+        if (p->returned_input[i] >= 0)
+            buf_printf(b, "  out%d is %s\n", i, ws_input_info(c, p->returned_input[i]).name);
     for (int i = 0; i < p->n_buffers; i++)
         if (p->buffers[i].in_place >= 0)
             buf_printf(b, "  out%d lies where %s does\n", p->buffers[i].index,

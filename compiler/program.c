@@ -200,8 +200,12 @@ static double bytes_in_turn(const struct compile *c) {
 static void list_outputs(struct compile *c) {
     const struct graph *g = c->loops->graph;
     c->program->first_output = NEW_ARRAY(c->arena, int, g->outputs.n);
-    for (uint32_t i = 0; i < g->outputs.n; i++)
+    c->program->returned_input = NEW_ARRAY(c->arena, int, g->outputs.n);
+    for (uint32_t i = 0; i < g->outputs.n; i++) {
+        uint32_t input = graph_returned_input(g, i);
         c->program->first_output[i] = (int)graph_first_output(g, i);
+        c->program->returned_input[i] = input < g->inputs.n ? (int)input : -1;
+    }
 }
 
 /* ---- updates in place ------------------------------------------------------------------------ */

@@ -208,7 +208,7 @@ static void tell_outputs(const struct judging *j, struct data *x) {
         if (p->buffers[b].kind == WS_BUF_OUTPUT)
             x->by_kernels[p->buffers[b].index] = j->known[b] && !wrong[b];
     for (int i = 0; i < x->captured->n_outputs; i++)
-        x->by_kernels[i] = x->by_kernels[p->first_output[i]];
+        x->by_kernels[i] = p->returned_input[i] >= 0 || x->by_kernels[p->first_output[i]];
 }
 
 /* Outputs may be wrong. */

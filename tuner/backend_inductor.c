@@ -182,7 +182,9 @@ static enum ws_status place(struct backend_inductor *b, struct instance *x,
     for (int i = 0; i < n_in && d->status == WS_OK; i++)
         device_alloc(dev, storage_bytes(&inputs[i]), &x->inputs[i], d);
     for (int i = 0; i < n_out && d->status == WS_OK; i++)
-        if (p->first_output[i] < i)
+        if (p->returned_input[i] >= 0)
+            x->outputs[i] = x->inputs[p->returned_input[i]];
+        else if (p->first_output[i] < i)
             x->outputs[i] = x->outputs[p->first_output[i]];
         else
             device_alloc(dev, storage_bytes(&outputs[i]), &x->outputs[i], d);
@@ -287,7 +289,8 @@ static void close_instance(struct backend_inductor *b, struct instance *x) {
     const struct ws_captured *c = x->program ? x->program->captured : NULL;
     for (int i = 0; c && x->inputs && i < c->n_inputs; i++) device_free(dev, x->inputs[i]);
     for (int i = 0; c && x->outputs && i < c->n_outputs; i++)
-        if (x->program->first_output[i] == i) device_free(dev, x->outputs[i]);
+        if (x->program->first_output[i] == i && x->program->returned_input[i] < 0)
+            device_free(dev, x->outputs[i]);
     buffers_free(&x->memory);
     plan_unload(&x->plan, b->machine);
     arena_free(x->arena);

@@ -181,7 +181,7 @@ static void share_values(struct bench_point *b) {
     b->eager = o->eager;
     b->eager_worst = o->eager_worst;
     b->program_ms = o->program_ms;
-    data_go_on(b->data, b->fused_program, &b->builder);
+    data_go_on(b->data, &b->builder);
 }
 
 /* Of the whole, and of each kernel alone: lowered, and its texts begun. */

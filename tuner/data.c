@@ -31,7 +31,6 @@ static void open_for(struct data *x, struct machine *m, const struct ws_captured
 
 void data_open(struct data *x, struct machine *m, const struct ws_program *p, struct arena *a) {
     open_for(x, m, p->captured, a);
-    x->first_output = p->first_output;
     x->binaries = NEW(a, struct reference_binaries);
     *x->binaries = reference_binaries_new(a);
     x->texts = NEW(a, struct map);
@@ -39,8 +38,7 @@ void data_open(struct data *x, struct machine *m, const struct ws_program *p, st
 }
 
 /* What the builder before has begun, and nobody asked for, went with it. */
-void data_go_on(struct data *x, const struct ws_program *p, struct builder *b) {
-    x->first_output = p->first_output;
+void data_go_on(struct data *x, struct builder *b) {
     x->builder = b;
     x->ahead = NULL;
     *x->texts = map_new(x->arena);

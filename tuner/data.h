@@ -31,7 +31,6 @@ const char *reference_name(enum reference_made m); /* "eval", "device_f64", "sli
 struct data {
     struct machine *machine;
     const struct ws_captured *captured;
-    const int *first_output; /* see ws_program */
     struct arena *arena;
     enum reference_made reference;
     double reference_ms; /* wall time of making and judging it */
@@ -60,7 +59,7 @@ struct data {
 void data_open(struct data *x, struct machine *m, const struct ws_program *p, struct arena *a);
 /* Go on with another program of the same workload, none of whose kernels has been judged: inputs
  * and references stay. Texts are that builder's from then on. */
-void data_go_on(struct data *x, const struct ws_program *p, struct builder *b);
+void data_go_on(struct data *x, struct builder *b);
 /* Of kernels side by side: inputs[i] is the memory of others, and is full; the first are those of
  * the lender. The reference is all that is made of it, and may stay unknown for want of memory. */
 void data_open_lent(struct data *x, const struct data *lender, const struct ws_captured *kernels,

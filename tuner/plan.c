@@ -400,7 +400,10 @@ static void show_outputs(const struct buffers *b) {
     for (int i = 0; i < b->program->n_buffers; i++)
         if (b->program->buffers[i].kind == WS_BUF_OUTPUT)
             x->outputs[b->program->buffers[i].index] = b->at[i];
-    for (int i = 0; i < x->captured->n_outputs; i++) x->outputs[i] = x->outputs[x->first_output[i]];
+    for (int i = 0; i < x->captured->n_outputs; i++) {
+        int input = b->program->returned_input[i];
+        x->outputs[i] = input < 0 ? x->outputs[b->program->first_output[i]] : x->inputs[input];
+    }
 }
 
 static enum ws_status run(const struct plan *p, struct buffers *b, bool again, struct diag *d) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph/graph_impl.h"
+#include "graph/traits.h"
 
 struct graph *graph_new(struct arena *a, struct exprs *ex, const struct source *src) {
     struct graph *g = NEW(a, struct graph);
@@ -246,6 +247,38 @@ uint32_t graph_first_output(const struct graph *g, uint32_t i) {
     uint32_t first = 0;
     while (g->outputs.at[first] != g->outputs.at[i]) first++;
     return first;
+}
+
+/* An input that is updated has another value by then, and a new value lies where its input does. */
+static bool is_updated(const struct graph *g, node_id input, node_id output) {
+    for (uint32_t i = 0; i < g->inputs.n; i++) {
+        uint32_t becomes = g->inputs.at[i].becomes;
+        if (!becomes) continue;
+        if (g->inputs.at[i].node == input || g->outputs.at[becomes - 1] == output) return true;
+    }
+    return false;
+}
+
+/* Of a dense tensor, what it is under another shape. */
+static node_id same_memory(const struct graph *g, node_id id) {
+    const struct node *x = &g->nodes.at[id];
+    while (op_only_reshapes(x->op)) x = &g->nodes.at[id = x->args[0].node];
+    return id;
+}
+
+static bool computes_output(const struct graph *g) {
+    for (uint32_t i = 0; i < g->outputs.n; i++)
+        if (g->nodes.at[same_memory(g, g->outputs.at[i])].op != OP_INPUT) return true;
+    return false;
+}
+
+uint32_t graph_returned_input(const struct graph *g, uint32_t i) {
+    node_id id = same_memory(g, g->outputs.at[i]);
+    uint32_t input = 0;
+    bool may = g->returns_inputs && meta_is_contiguous(g->ex, &g->nodes.at[id].meta);
+    if (!may || is_updated(g, id, g->outputs.at[i]) || !computes_output(g)) return g->inputs.n;
+    while (input < g->inputs.n && g->inputs.at[input].node != id) input++;
+    return input;
 }
 
 void graph_refused(struct graph *g, const char *pass, const struct diag *d) {

@@ -180,6 +180,7 @@ struct graph {
     bool in_doubles;    /* it is lowered for kernels that compute in doubles whatever the types: its
                         numbers are not rounded, and errors are not decomposed */
     bool keeps_states;  /* what a loop's products read of the step before has memory of all steps */
+    bool returns_inputs; /* an output that is an input is not computed */
     bool fixed;         /* parameters and buffers of the module hold the same in every call */
     bool (*stopped)(void);       /* does the user want eval to end? NULL: nobody asks */
     const struct budget *budget; /* eval ends, too, where it is over; NULL: it may take any time */
@@ -221,6 +222,8 @@ int arg_nodes(const struct arg *a, const node_id **out);
 uint32_t *graph_use_counts(const struct graph *g);
 /* The first output that is the node that output i is. */
 uint32_t graph_first_output(const struct graph *g, uint32_t i);
+/* The input that output i is, as it lies, of a graph that `returns_inputs`; inputs.n: none. */
+uint32_t graph_returned_input(const struct graph *g, uint32_t i);
 
 /* A new leaf. name is a hint; it is made unique. */
 node_id graph_input(struct graph *g, const char *name, enum input_kind kind, const char *source,

@@ -213,6 +213,7 @@ const struct flat *graph_flatten(const struct graph *g) {
     f.last = find_last(g);
     f.to->stores_values = g->stores_values;
     f.to->in_doubles = g->in_doubles;
+    f.to->returns_inputs = g->returns_inputs;
     for (node_id id = 0; id < g->nodes.n; id++) {
         if (loop_shows_last(g, id))
             f.map[id] = add_last(&f, id);

@@ -537,11 +537,13 @@ void copy_node(struct lowering *w, node_id id, buffer_id out) {
     vec_push(w->l->arena, &w->l->nests, n);
 }
 
-/* A graph output must be a buffer of its own, dense, written by a nest: inputs, views that are not
- * just reshapes, creations and reshapes of outputs are copied. The buffer of a reshape has the
- * shape of what it shows. What is returned twice is one buffer, the first output's. */
+/* A graph output must be a buffer of its own, dense, written by a nest: views that are not just
+ * reshapes, creations, reshapes of outputs and, but where the graph says that they are returned as
+ * they are, inputs are copied. The buffer of a reshape has the shape of what it shows. What is
+ * returned twice is one buffer, the first output's. */
 static void lower_output(struct lowering *w, int index, node_id id) {
     if (graph_first_output(w->g, (uint32_t)index) != (uint32_t)index) return;
+    if (graph_returned_input(w->g, (uint32_t)index) < w->g->inputs.n) return;
     struct nest n = begin_nest(w, id);
     if (becomes_output(w, index, same_elements(w, id, n.out_index))) return;
     copy_node(w, id, add_buffer(w, BUFFER_OUTPUT, index, id));

@@ -119,6 +119,8 @@ struct ws_program *ws_lower(struct ws_captured *c, const struct device_limits *l
     (void)s, (void)d;
     *p = (struct ws_program){.arena = c->arena, .captured = c, .limits = *limits, .bytes = bytes};
     p->first_output = NEW_ARRAY(c->arena, int, 1);
+    p->returned_input = NEW_ARRAY(c->arena, int, 1);
+    p->returned_input[0] = -1;
     p->buffers = NEW_ARRAY(c->arena, struct ws_buffer, 3);
     for (int i = 0; i < 3; i++)
         p->buffers[i] = (struct ws_buffer){.name = "b",

@@ -46,6 +46,45 @@ static void test_bytes(void **state) {
     }
 }
 
+/* An output that is an input, under another shape too, is not computed, nor moved: unless it lies
+ * otherwise, is updated, or there is nothing else to compute. */
+static void test_returned_inputs(void **state) {
+    static const struct {
+        const char *text;
+        int returned[3], kernels; /* of each output, the input that it is; -1: none */
+        double bytes;
+    } cases[] = {
+        {"graph(%x: f32[64, 32]) {\n %y = amax(%x, 1)\n return %y, %x\n}\n", {-1, 0}, 1, 8448},
+        {"graph(%x: f32[64, 32], %z: f32[9]) {\n %y = exp(%x)\n %v = view(%x, [2048])\n"
+         " return %z, %v, %y\n}\n",
+         {1, 0, -1},
+         1,
+         16384},
+        {"graph(%x: f32[64, 32]) {\n %t = permute(%x, [1, 0])\n return %x, %t\n}\n",
+         {0, -1},
+         1,
+         16384},
+        {"graph(%x: f32[64, 32][1, 64]) {\n %y = exp(%x)\n return %y, %x\n}\n", {-1, -1}, 1, 24576},
+        {"graph(%x: f32[64, 32]) {\n %y = exp(%x)\n return %x, %x = %y\n}\n", {-1, -1}, 1, 24576},
+        {"graph(%x: f32[64, 32], %z: f32[64, 32]) {\n %y = exp(%x)\n return %y, %z = %x\n}\n",
+         {-1, -1},
+         1,
+         24576},
+        {"graph(%x: f32[64, 32]) {\n return %x\n}\n", {-1}, 1, 16384},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        struct ws_program *p = lower(a, cases[i].text);
+        bool same = p->n_kernels == cases[i].kernels && p->bytes == cases[i].bytes;
+        for (int o = 0; o < p->captured->n_outputs; o++)
+            same &= p->returned_input[o] == cases[i].returned[o];
+        if (!same)
+            fail_msg("%d kernels, %g bytes, output 0 is %d:\n%s", p->n_kernels, p->bytes,
+                     p->returned_input[0], cases[i].text);
+        arena_free(a);
+    }
+}
+
 static void test_flops(void **state) {
     struct arena *a = arena_new();
     struct ws_program *p =
@@ -185,6 +224,7 @@ static void test_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_returned_inputs),
         cmocka_unit_test(test_flops),
         cmocka_unit_test(test_weighing_leaves_no_memory),
         cmocka_unit_test(test_same_kernels_have_one_text),
