@@ -184,7 +184,7 @@ struct ws_program {
     struct ws_kernel *kernels;
     int *first_output; /* of each output, the first that is the same tensor: itself, unless what is
                           returned is an updated input, too; others have no buffer */
-    int *returned_input; /* of each output, the input that it is, as it lies: it has no buffer; -1:
+    int *returned_input;  /* of each output, the input that it is, as it lies: it has no buffer; -1:
                             none */
     double bytes, flops;  /* of the whole graph if it were one kernel: inputs read once, outputs
                             written once; what runs at load left out */

@@ -180,9 +180,9 @@ struct graph {
     bool in_doubles;    /* it is lowered for kernels that compute in doubles whatever the types: its
                         numbers are not rounded, and errors are not decomposed */
     bool keeps_states;  /* what a loop's products read of the step before has memory of all steps */
-    bool returns_inputs; /* an output that is an input is not computed */
-    bool fixed;         /* parameters and buffers of the module hold the same in every call */
-    bool (*stopped)(void);       /* does the user want eval to end? NULL: nobody asks */
+    bool returns_inputs;   /* an output that is an input is not computed */
+    bool fixed;            /* parameters and buffers of the module hold the same in every call */
+    bool (*stopped)(void); /* does the user want eval to end? NULL: nobody asks */
     const struct budget *budget; /* eval ends, too, where it is over; NULL: it may take any time */
 };
 

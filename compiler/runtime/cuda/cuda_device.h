@@ -99,11 +99,9 @@ struct helpers {
     struct module *module;
     dptr flush_buffer;
     int64_t flush_bytes;
-    uint32_t
-        flush_value; /* changes with every flush, so that no line is rewritten with what it holds */
-    dptr result;     /* of compare, take, share, find_changed */
-    dptr parts;      /* of compare: what each block has found */
-    dptr places;     /* of find_changed: addresses, room for most_places */
+    dptr result; /* of compare, take, share, find_changed */
+    dptr parts;  /* of compare: what each block has found */
+    dptr places; /* of find_changed: addresses, room for most_places */
     int most_places;
 };
 

@@ -125,7 +125,7 @@ enum ws_status helpers_prepare(struct cuda_device *c, struct diag *d) {
     size_t parts = sizeof(struct tally) * (size_t)most_blocks(c);
     if (!h->parts && device_alloc(&c->base, parts, &h->parts, d) != WS_OK) return d->status;
     if (h->flush_buffer) return WS_OK;
-    h->flush_bytes = 2 * c->base.limits.l2_bytes + (32 << 20);
+    h->flush_bytes = 2 * c->base.limits.l2_bytes;
     return device_alloc(&c->base, (size_t)h->flush_bytes, &h->flush_buffer, d);
 }
 
@@ -154,17 +154,14 @@ enum ws_status helpers_flush(struct cuda_device *c, int times, struct diag *d) {
     int64_t n = h->flush_bytes / 16;
     struct launch l = {.module = h->module,
                        .entry = "ws_flush",
-                       .grid = {c->base.limits.units * 8, 1, 1},
+                       .grid = {(n + THREADS - 1) / THREADS, 1, 1},
                        .threads = THREADS,
-                       .n_args = 3,
-                       .args = {&h->flush_buffer, &n, &h->flush_value}};
+                       .n_args = 2,
+                       .args = {&h->flush_buffer, &n}};
     struct ready r;
     if (forget_persisting(c, d) != WS_OK || cuda_ready(c, &l, false, &r, d) != WS_OK)
         return d->status;
-    for (int i = 0; i < times; i++) {
-        h->flush_value++;
-        if (cuda_submit(c, &r, d) != WS_OK) break;
-    }
+    for (int i = 0; i < times && d->status == WS_OK; i++) cuda_submit(c, &r, d);
     return d->status;
 }
 
