@@ -6,7 +6,7 @@
     scripts/sample_tables.py figure FILE.svg              a figure, and below it what it shows and where that comes from
 
 KIND names the script that wrote the file: torch (check_torch.sh), cost, lookup and capture (bench_cost.sh, ...), repeat
-(bench_repeat.sh), sizes (bench_sizes.sh), convolutions (bench_convolutions.sh), products and slower (bench_products.sh:
+(bench_repeat.sh), sizes (bench_sizes.sh), places (bench_places.py), convolutions (bench_convolutions.sh), products and slower (bench_products.sh:
 all of them, and those that are slower than PyTorch's), kernelbench, models and attention (bench_kernelbench.sh, ...),
 overlap (bench_overlap.sh), misses (bench_suite.sh; FILE, and that of sizes), counted (bench --profile), searches (bench_search.sh), ordering
 (cost_model.py), planted (plant_errors.sh), nights (bench_nights.sh), fused (bench_fused.sh), checked (check_kernelbench.py), opinfo (check_opinfo.py), graphs (check_graphs.py), sums
@@ -96,6 +96,13 @@ def sizes(path, rows):
     table(["MB moved"] + [title for n in names for title in (f"{n} µs", "% roof")],
           [[mb] + [cell for n in names for cell in found.get((n, mb), "--")] for mb in megabytes])
     source("`scripts/bench_sizes.sh`", rows[-1], path, said=f" in {rows[-1]['dtype']}")
+
+
+def places(path, rows):
+    table(["elements", "places", "least µs", "a quarter below", "median", "a quarter above", "most µs"],
+          [(r["elements"], r["places"], *(f"{float(r[k]):.2f}" for k in ("least_us", "q1_us", "median_us", "q3_us", "most_us")))
+           for r in rows])
+    source("`scripts/bench_places.py`", rows[-1], path)
 
 
 def overlap(path, rows):
@@ -532,7 +539,7 @@ def devices(path, rows):
 
 
 KINDS = {"devices": devices, "torch": torch, "cost": measures("bench_cost.sh"), "lookup": measures("bench_lookup.sh"),
-         "capture": measures("bench_capture.sh"), "repeat": repeat, "sizes": sizes, "products": products, "slower": slower,
+         "capture": measures("bench_capture.sh"), "repeat": repeat, "sizes": sizes, "places": places, "products": products, "slower": slower,
          "convolutions": convolutions, "kernelbench": kernelbench, "models": models, "attention": attention,
          "planted": planted, "histories": histories, "nights": nights, "fused": fused, "scale": scale, "checked": checked, "opinfo": opinfo, "graphs": graphs, "sums": sums, "kills": kills, "reference": reference, "generated": generated, "held": held,
          "mutants": mutants, "overlap": overlap, "misses": misses, "counted": counted, "searches": searches, "ordering": ordering}

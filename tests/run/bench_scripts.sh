@@ -368,4 +368,15 @@ for script in bench_repeat bench_search bench_overlap bench_sizes; do
     expect 2 "$script with an argument"
 done
 
+# ---- bench_places.py -------------------------------------------------------------------------------------------------
+
+run scripts/bench_places.py --out "$TMP/places.csv" --places 1
+expect 2 "one place" && says '2 or more'
+run scripts/bench_places.py --out "$TMP/places.csv"
+expect 3 "places without a GPU" && [ ! -e "$TMP/places.csv" ] || fail "bench_places.py wrote a file"
+printf '%s\n' device,date,torch,elements,places,samples,least_us,q1_us,median_us,q3_us,most_us \
+    X9,2026-01-02,2.0,256,64,21,0.900,0.960,1.024,1.056,1.200 >"$TMP/places.csv"
+run scripts/sample_tables.py places "$TMP/places.csv"
+expect 0 "a table of places" && says '| 256 | 64 | 0.90 | 0.96 | 1.02 | 1.06 | 1.20 |'
+
 [ $failures = 0 ]
