@@ -200,7 +200,10 @@ void open_columns(struct emitter *w) {
     open_unrolled(w, "u", y->ur);
     if (y->peel) return;
     if (y->hits) {
-        y->own ? open_own_hit(w) : y->turns ? open_turn(w) : open_hit(w);
+        y->own     ? open_own_hit(w)
+        : y->turns ? open_turn(w)
+        : y->adds  ? open_add(w)
+                   : open_hit(w);
         return;
     }
     put_r(w);
@@ -458,7 +461,7 @@ static bool is_only_launch(const struct emitter *w) {
     const struct kernel *k = w->k;
     const struct layout *y = w->y;
     return k->schedule->groups.n == 1 && !k->steps && !k->columns && !k->of_vector &&
-           !layout_sorts(k, y) && (y->split == 1 || y->last_block);
+           !layout_sorts(k, y) && !y->adds && (y->split == 1 || y->last_block);
 }
 
 /* Blocks that wait for each other: all that take tiles in rounds, or those that share a row. */
@@ -644,6 +647,7 @@ static void put_block(struct emitter *w, const struct ws_launch *l) {
 
 void emit_cuda_rows(struct emitter *w) {
     if (layout_sorts(w->k, w->y)) emit_cuda_sort(w);
+    if (w->y->adds) emit_cuda_adds(w);
     struct ws_launch *l = open_kernel(w, w->k->entry, w->y->threads);
     l->grid[0] = w->p->grid;
     l->smem = w->y->smem;
@@ -662,7 +666,7 @@ void emit_cuda_rows(struct emitter *w) {
     }
     if (w->y->in_words) put_draw(w);
     if (w->y->hits) {
-        w->y->own ? put_own_hits(w) : put_hits(w);
+        w->y->own ? put_own_hits(w) : w->y->adds ? put_added(w) : put_hits(w);
         close_brace(w);
         if (w->y->split > 1) emit_finish(w);
         return;

@@ -122,6 +122,10 @@ static void put_vector_sums(struct emitter *w, const struct phase *f, bool begin
 }
 
 static void put_reductions(struct emitter *w, const struct phase *f) {
+    if (w->y->adds) {
+        put_adds(w, f);
+        return;
+    }
     if (w->y->turns) {
         put_turn_sums(w, f);
         return;

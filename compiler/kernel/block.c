@@ -429,6 +429,7 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
     if (y->in_words)
         p->tickets = (size_t)(tile_count(counters, COUNTERS_OF_LINE) * COUNTERS_OF_LINE) * 4 +
                      (size_t)(counters * y->bx * y->split) * (size_t)kernel_part_words(k) * 8;
+    if (y->adds) p->tickets = (size_t)layout_adds_bytes(k, y);
     if (y->circle) {
         int64_t words = 0;
         for (uint32_t i = 0; i < p->phases.at[0].reduce.n; i++)

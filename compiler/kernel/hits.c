@@ -184,7 +184,7 @@ bool layout_places_all(const struct kernel *k, const struct layout *y) {
 
 bool layout_lands_always(const struct kernel *k, const struct layout *y, value_id v) {
     if (!y->hits || v != k->landing->equal) return false;
-    if (y->own || y->turns) return true;
+    if (y->own || y->turns || y->adds) return true;
     if (k->limits->kind == DEVICE_CPU) return ex_divides(k->ex, y->bx, k->landing->inner);
     int tiles = tiles_of_row(k, y) ? 1 : y->held; /* with which all that is tried begins and ends */
     return !k->landing->wraps && ex_divides(k->ex, (int64_t)y->bx * tiles, k->landing->inner);
@@ -341,6 +341,41 @@ value_id layout_carried(const struct kernel *k, const struct layout *y) {
             return NO_VALUE;
     bool floats = one != NO_VALUE && dtype_opmath(at(k, one)->dtype) == DT_F32;
     return floats ? one : NO_VALUE;
+}
+
+/* Is v, wherever something lands, a number of the input that has 11 bits at most, and whose last one
+ * is 2^-24 or more? */
+static bool is_short(const struct kernel *k, value_id v) {
+    const struct value_node *x = at(k, v);
+    enum dtype t = x->dtype;
+    if (x->kind == INST_LOAD)
+        return t == DT_F16 || t == DT_BOOL || t == DT_U8 || t == DT_I8 || t == DT_I16;
+    if (x->kind == INST_CONST) return x->number == 0 || x->number == 1;
+    if (x->kind == INST_CAST)
+        return dtype_opmath(t) == DT_F32 && t != DT_BF16 && is_short(k, x->args[0]);
+    if (x->kind != INST_OP || x->op != OP_WHERE) return false;
+    if (x->args[0] == k->landing->equal) return is_short(k, x->args[1]);
+    return is_short(k, x->args[1]) && is_short(k, x->args[2]);
+}
+
+bool layout_adds_exactly(const struct kernel *k, value_id v) {
+    enum { ROOM = 63 - 40 }; /* numbers of up to 2^16 */
+    return dtype_is_index(at(k, v)->dtype) ||
+           (layout_adds_bits(k) <= ROOM && is_short(k, at(k, v)->args[0]));
+}
+
+int layout_adds_bits(const struct kernel *k) {
+    int bits = 0;
+    while ((int64_t)1 << bits < kernel_size(k, AXIS_R)) bits++;
+    return bits;
+}
+
+/* A sum of each element, and of floats a word for what the largest or no number at all is. */
+int64_t layout_adds_bytes(const struct kernel *k, const struct layout *y) {
+    int64_t bytes = 0;
+    for (value_id v = 0; v < k->values.n && y->adds; v++)
+        if (at(k, v)->kind == INST_REDUCE) bytes += kernel_size(k, AXIS_X) * (8 + 4);
+    return bytes;
 }
 
 int64_t layout_span(const struct kernel *k) {

@@ -630,7 +630,7 @@ static const char *check_hits(const struct kernel *k, struct layout *y, struct a
     if (y->t1 > 1)
         return arena_printf(a, "hits=%d has the threads of a block along x, all %d", y->hits,
                             y->threads);
-    if (y->own) return NULL; /* all is in registers */
+    if (y->own || y->adds) return NULL; /* all is in registers */
     int64_t sums = 0, lists = layout_listed(y) * (k->wide_index ? 12 : 8) + layout_warps(k, y) * 4;
     if (y->turns) lists = 0;
     for (value_id v = 0; v < k->values.n; v++)
@@ -662,6 +662,34 @@ static const char *check_turns(const struct kernel *k, const struct layout *y, s
                ? NULL
                : arena_printf(a, "sort=3 by %lld blocks; %d is the limit",
                               (long long)layout_buckets(k, y), MOST_BUCKETS);
+}
+
+/* Of whole numbers any order has the same sum. An element of x is one's alone, and so are sources,
+ * of which a row may have all. */
+static const char *check_adds(const struct kernel *k, const struct layout *y, struct arena *a) {
+    enum { MOST_BITS = 24 };
+    int64_t most = INT32_MAX, nr, rows, nx;
+    if (!y->adds) return NULL;
+    if (!y->hits || y->split > 1 || k->limits->kind == DEVICE_CPU)
+        return "sort=4 needs hits, and split=1, on a GPU";
+    if (!ex_is_const(k->ex, k->bound[AXIS_R], &nr) ||
+        !ex_is_const(k->ex, k->landing->rows, &rows) ||
+        !ex_is_const(k->ex, k->landing->inner, NULL) || !ex_is_const(k->ex, k->bound[AXIS_X], &nx))
+        return "sort=4 needs sources and rows of known numbers";
+    if (nx % y->vec || nx % layout_span(k))
+        return "sort=4 needs vectors that divide x, and rows that begin again in known places";
+    if (nr / rows >= most / nx || layout_adds_bits(k) > MOST_BITS ||
+        layout_adds_bytes(k, y) > most / 4)
+        return arena_printf(a, "sort=4 of %lld sources to %lld elements: too many", (long long)nr,
+                            (long long)nx);
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (x->kind != INST_REDUCE) continue;
+        bool whole = dtype_is_index(x->dtype), floats = dtype_opmath(x->dtype) == DT_F32;
+        if (x->reduction != REDUCTION_SUM || !(whole || floats))
+            return "sort=4 needs sums, of f32 or whole numbers";
+    }
+    return NULL;
 }
 
 static const char *check_grid(int64_t blocks, struct arena *a) {
@@ -699,7 +727,7 @@ static const char *gpu_layout(const struct kernel *k, const struct config *c, st
     y->threads = warps * k->limits->warp;
     if (y->ex > MAX_ELEMENTS) return arena_printf(a, "%d rows a thread", y->ex);
     int vx = y->rows_inner ? y->vec : 1, vr = y->rows_inner ? 1 : y->vec;
-    if (y->hits && !y->own) { /* a thread's rows are one tile after the other */
+    if (y->hits && !y->own && !y->adds) { /* a thread's rows are one tile after the other */
         if (x % y->ex) return arena_printf(a, "x=%d is no multiple of rows=%d", x, y->ex);
         y->held = y->ex, x /= y->held, y->ex = 1;
     }
@@ -1010,7 +1038,7 @@ static const char *check_knobs(const struct config *c, enum kernel_kind kind, st
     if (c->knob[KNOB_turn] && kind == KERNEL_CHAINED) return "turn is no knob of chained products";
     if (c->knob[KNOB_keep] > 2) return "keep is 0, 1 or 2";
     if (c->knob[KNOB_flat] > 2) return "flat is 0, 1 or 2";
-    if (c->knob[KNOB_sort] > 3) return "sort is 0, 1, 2 or 3";
+    if (c->knob[KNOB_sort] > 4) return "sort is 0, 1, 2, 3 or 4";
     if (c->knob[KNOB_pairs] > 2) return "pairs is 0, 1 or 2";
     if (c->knob[KNOB_mma] > 2) return "mma is 0, 1 or 2";
     for (size_t i = 0; i < sizeof dot_only / sizeof *dot_only && !dot; i++)
@@ -1077,9 +1105,10 @@ static const char *find_layout(const struct kernel *k, const struct config *c, s
                          .look_back = c->knob[KNOB_look_back] == 1,
                          .ahead = c->knob[KNOB_ahead] == 1,
                          .hits = c->knob[KNOB_hits],
-                         .sorted = c->knob[KNOB_sort] > 0,
+                         .sorted = c->knob[KNOB_sort] > 0 && c->knob[KNOB_sort] < 4,
                          .own = c->knob[KNOB_sort] == 2,
-                         .turns = c->knob[KNOB_sort] == 3};
+                         .turns = c->knob[KNOB_sort] == 3,
+                         .adds = c->knob[KNOB_sort] == 4};
     bool gpu = k->limits->kind == DEVICE_CUDA,
          dot = k->kind == KERNEL_MATMUL || k->kind == KERNEL_CHAINED;
     if (k->kind == KERNEL_PERSISTENT) return persistent_layout(k, c, y, a);
@@ -1118,6 +1147,7 @@ static const char *find_layout(const struct kernel *k, const struct config *c, s
     if (!bad) bad = check_sort(k, y, a);
     if (!bad) bad = check_own(k, y, a);
     if (!bad) bad = check_turns(k, y, a);
+    if (!bad) bad = check_adds(k, y, a);
     if (!bad) bad = check_blocks(k, c, y, a);
     if (!bad) bad = check_fit(k, c->knob[KNOB_fit], y, a);
     if (!bad) bad = check_stages(k, c->knob[KNOB_stages], y, a);

@@ -104,6 +104,8 @@ struct layout {
     int held;       /* hits: tiles of bx rows whose results a block has in shared memory */
     bool turns;     /* sorted: only by blocks of a warp, whose threads have a source each; what goes
                        to one row is added in turn */
+    bool adds;      /* hits, not sorted: sources are added up as whole numbers, whose order does
+                       not matter, by atomics in launches before; see cuda_adds.c */
     bool turn;      /* pointwise: what lies across the columns is read along the rows, see below */
     bool grid_r;    /* pointwise: columns are spread over blocks, not looped over */
     /* Blocks go by runs of `mirrored` places, of which a block has `mirror_each` and each has
@@ -324,6 +326,12 @@ bool layout_sorts(const struct kernel *k, const struct layout *y);
 /* Turns: the one number by which what a source brings stands on the source, of f32: the launches
  * before bring it along, and nobody has to look the source up. NO_VALUE: there is no such one. */
 value_id layout_carried(const struct kernel *k, const struct layout *y);
+/* Adds: does what reduction v takes keep all of its bits as a multiple of 2^-24, whatever the order?
+ * Else a launch finds the largest number of each element first. By how many bits numbers, of whose
+ * scale the largest is, leave room for the sum of all. Bytes that are 0 between launches. */
+bool layout_adds_exactly(const struct kernel *k, value_id v);
+int layout_adds_bits(const struct kernel *k);
+int64_t layout_adds_bytes(const struct kernel *k, const struct layout *y);
 /* Own: elements of x before rows begin again, and how often they do. */
 int64_t layout_span(const struct kernel *k);
 int64_t layout_spans(const struct kernel *k);

@@ -845,6 +845,55 @@ K_DEVICE void k_sort_list(const unsigned *list, unsigned n, unsigned rows, unsig
     }
 }
 
+/* Sums of floats whose order does not matter, as they are sums of whole numbers. Beside each is a word: the exponent, as in
+ * its bits, of the largest number that is added, or more where one is none. */
+enum { K_ADDS_INF = 0x100, K_ADDS_LESS = 0x200, K_ADDS_NAN = 0x400 }; /* infinity, -infinity */
+K_DEVICE unsigned k_exponent(float v) { return k_as_uint(v) >> 23 & 0xff; }
+K_DEVICE void k_add_no_number(unsigned *word, float v) {
+    atomicOr(word, v != v ? (unsigned)K_ADDS_NAN : v > 0 ? (unsigned)K_ADDS_INF : (unsigned)K_ADDS_LESS);
+}
+K_DEVICE void k_add_scale(unsigned *word, float v) {
+    const unsigned exponent = k_exponent(v);
+    if (exponent == 0xff)
+        k_add_no_number(word, v);
+    else if (exponent)
+        atomicMax(word, exponent);
+}
+
+/* 2^n, |n| < 250. */
+K_DEVICE double k_two_to(int n) {
+    const int half = n / 2;
+    return (double)k_as_float((unsigned)(half + 127) << 23) * (double)k_as_float((unsigned)(n - half + 127) << 23);
+}
+
+/* By how many bits a whole number is more, of an element whose word that is: 2^BITS of what is added, each less than
+ * 2^(word - 126), are less than 2^62. */
+template <int BITS> K_DEVICE int k_adds_shift(unsigned word) { return 62 - BITS + 126 - (int)word; }
+template <int BITS> K_DEVICE void k_add_scaled(unsigned long long *sum, unsigned word, float v) {
+    if (word < (unsigned)K_ADDS_INF && v != 0.0f)
+        atomicAdd(sum, (unsigned long long)(long long)rint((double)v * k_two_to(k_adds_shift<BITS>(word))));
+}
+/* Of what is a multiple of 2^-24. */
+K_DEVICE void k_add_short(unsigned long long *sum, unsigned *word, float v) {
+    if (k_exponent(v) == 0xff)
+        k_add_no_number(word, v);
+    else if (v != 0.0f)
+        atomicAdd(sum, (unsigned long long)(long long)(v * 16777216.0f));
+}
+
+/* What was added, by so many bits more, and none of it is left. */
+K_DEVICE float k_take_sum(unsigned long long *sum, unsigned *word, int shift) {
+    const long long all = (long long)*sum;
+    const unsigned none = *word;
+    *sum = 0;
+    if (none) *word = 0;
+    if (none < (unsigned)K_ADDS_INF) return (float)((double)all * k_two_to(-shift));
+    return none >> 8 == 1 ? k_inf() : none >> 8 == 2 ? -k_inf() : k_nan();
+}
+template <int BITS> K_DEVICE float k_take_scaled(unsigned long long *sum, unsigned *word) {
+    return k_take_sum(sum, word, k_adds_shift<BITS>(*word));
+}
+
 /* The first of n sorted keys that is not less. */
 template <typename I> K_DEVICE I k_sort_bound(const unsigned *keys, I n, I key) {
     I lo = 0, hi = n;
