@@ -219,6 +219,10 @@ void emit_cuda_adds(struct emitter *w);
 void open_add(struct emitter *w);
 void put_adds(struct emitter *w, const struct phase *f);
 void put_added(struct emitter *w);
+/* sort=3 by several warps: what a block has found adds up; reduction i of its tile `held`. */
+void put_sums_of_block(struct emitter *w, const struct phase *f);
+const char *block_sum(struct emitter *w, const struct phase *f, uint32_t i);
+void put_added_here(struct emitter *w); /* sort=5: one launch, in shared memory */
 
 /* cuda_split.c: split > 1. add_tickets: a parameter, the counters. put_draw: as a block begins.
  * spread_parts: more threads along the parts of so many columns, if these are too many for a thread

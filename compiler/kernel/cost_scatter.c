@@ -210,6 +210,64 @@ static double turns_hits_cost(const struct kernel *k, const struct layout *y) {
            TEXT_US * y->ur;
 }
 
+/* Sources that are added up as whole numbers (cuda_adds.c), in L2: each launch is over when its
+ * first threads are, who wait for where they land, for what they bring, and then for L2, which has
+ * so many atomics a time; one element has one after the other. Sums lie in memory before. Not
+ * measured yet. */
+static double adds_cost(const struct kernel *k, const struct layout *y) {
+    const double LAUNCH_US = 1.1, WAIT_US = 0.6, FINISH_US = 1.3, EACH = 1 / 60e3, AGAIN = 2e-3,
+                 L2_FASTER = 1.3, OWN_ROW = 20;
+    const struct device_limits *d = k->limits;
+    double all = (double)kernel_size(k, AXIS_R) * (double)ex_hint(k->ex, k->landing->inner) *
+                 (double)layout_spans(k),
+           nx = (double)kernel_size(k, AXIS_X), each = all / nx, n = 0, scaled = 0, whole = 0;
+    double gbps = device_gbps(d), ghz = device_clock_ghz(d);
+    for (value_id v = 0; v < k->values.n; v++) {
+        if (k->values.at[v].kind != INST_REDUCE) continue;
+        bool exact = layout_adds_exactly(k, v);
+        n++, whole += exact, scaled += !exact;
+    }
+    double loads = 1 + loads_of_sources(k), resident = d->units * (double)d->max_threads_unit,
+           launches = scaled > 0 ? 2 : 1,
+           waves = fmax(1, all / y->ur / resident), alone = LAUNCH_US + WAIT_US * loads * waves;
+    double sums = (8 * n + 4 * scaled) * nx, in_l2 = fmin(1, 0.5 * (double)d->l2_bytes / sums),
+           missed = (1 - in_l2) * all * 2 * 64 / (gbps * 1e3);
+    double atomics = (n + scaled) * (all * EACH + each * AGAIN) + missed;
+    double memory = cost_traffic(k, y, 1) / (gbps * 1e3 * 0.85) + 2 * sums / (gbps * 1e3) +
+                    (launches - 1) * loads * all * 8 / (gbps * 1e3 * L2_FASTER);
+    double busy = (launches * all * (OWN_ROW + column_work(k, MASK_R) +
+                                     column_work(k, MASK_X | MASK_R)) + nx * OWN_ROW) /
+                  d->warp / (d->units * 4 * 0.7 * ghz * 1e3);
+    return launches * alone + FINISH_US + hypot(hypot(memory, busy), atomics);
+}
+
+/* The same in shared memory: a block looks at all sources of its span, some of a thread at a time,
+ * and meets three times. Not measured yet. */
+static double adds_here_cost(const struct kernel *k, const struct layout *y) {
+    const double LAUNCH_US = 1.1, WAIT_US = 0.6, MEETS_US = 0.6, EACH_US = 0.12, SOURCE = 70,
+                 OWN_ROW = 40, L2_FASTER = 1.3;
+    const struct device_limits *d = k->limits;
+    double gbps = device_gbps(d), ghz = device_clock_ghz(d),
+           tiles = ceil((double)layout_span(k) / y->bx), blocks = tiles * (double)layout_spans(k),
+           loads = loads_of_sources(k), warps = layout_warps(k, y),
+           chain = layout_brings_same(k) ? 1 : 2,
+           registers = fmin(255, 40 + y->ur * (4 + 2 * hit_words(k, y) / y->ur)),
+           resident = fmin(d->max_threads_unit / y->threads, d->regs_unit / (registers * y->threads));
+    resident = floor(fmin(resident, (double)d->smem_unit / (y->smem + SMEM_RESERVED)));
+    resident = fmax(1, fmin(resident, d->max_blocks_unit));
+    double waves = ceil(blocks / (resident * d->units)),
+           alone = waves * (WAIT_US * (chain + fmax(0, loads - 1)) + MEETS_US +
+                            EACH_US * (y->ur + y->ex)),
+           each = (double)kernel_size(k, AXIS_R) * (double)ex_hint(k->ex, k->landing->inner) /
+                  (double)(y->ur * y->threads),
+           work = y->ur * each * (SOURCE + column_work(k, MASK_R) + column_work(k, MASK_X | MASK_R)) +
+                  y->ex * OWN_ROW,
+           busy = blocks * warps * work / (d->units * 4 * 0.7 * ghz * 1e3),
+           memory = cost_traffic(k, y, 1) / (gbps * 1e3 * 0.85) +
+                    (tiles - 1) * cost_traffic(k, y, 1) / (gbps * 1e3 * L2_FASTER);
+    return LAUNCH_US + hypot(hypot(memory, busy), alone);
+}
+
 /* What sums that land come to is stored when they end: across, each has a sector of its own, in L2.
  * index_add to f32[9089, 85], stored transposed as well, takes an H200 7 us longer. */
 static double landed_across_us(const struct kernel *k) {
@@ -226,6 +284,10 @@ static double landed_across_us(const struct kernel *k) {
 }
 
 double cost_scattered(const struct kernel *k, const struct layout *y) {
-    double us = y->own ? own_cost(k, y) : y->turns ? turns_hits_cost(k, y) : hits_cost(k, y);
+    double us = y->own         ? own_cost(k, y)
+                : y->turns     ? turns_hits_cost(k, y)
+                : y->adds_here ? adds_here_cost(k, y)
+                : y->adds      ? adds_cost(k, y)
+                               : hits_cost(k, y);
     return us + landed_across_us(k);
 }

@@ -358,6 +358,8 @@ static bool is_short(const struct kernel *k, value_id v) {
     return is_short(k, x->args[1]) && is_short(k, x->args[2]);
 }
 
+bool layout_adds_in_l2(const struct layout *y) { return y->adds && !y->adds_here && !y->turns; }
+
 bool layout_adds_exactly(const struct kernel *k, value_id v) {
     enum { ROOM = 63 - 40 }; /* numbers of up to 2^16 */
     return dtype_is_index(at(k, v)->dtype) ||
@@ -370,10 +372,27 @@ int layout_adds_bits(const struct kernel *k) {
     return bits;
 }
 
+bool layout_brings_same(const struct kernel *k) {
+    struct exprs *e = k->ex;
+    ex inner = k->landing->inner, rows = k->landing->rows,
+       span = ex_index(e, "span", ex_const(e, layout_spans(k))), row = ex_index(e, "row", rows),
+       x = ex_add(e, ex_mul(e, ex_add(e, ex_mul(e, span, rows), row), inner),
+                  ex_index(e, "at", inner));
+    bool *marks = NEW_ARRAY(k->arena, bool, k->values.n);
+    for (value_id v = k->values.n; v-- > 0;) {
+        const struct value_node *n = at(k, v);
+        if (n->kind == INST_REDUCE) marks[n->args[0]] = true;
+        if (!marks[v] || v == k->landing->equal) continue;
+        if (n->index && ex_uses(e, ex_subst(e, n->index, &k->axis[AXIS_X], &x, 1), row)) return false;
+        for (int a = 0; a < n->n_args; a++) marks[n->args[a]] = true;
+    }
+    return true;
+}
+
 /* A sum of each element, and of floats a word for what the largest or no number at all is. */
 int64_t layout_adds_bytes(const struct kernel *k, const struct layout *y) {
     int64_t bytes = 0;
-    for (value_id v = 0; v < k->values.n && y->adds; v++)
+    for (value_id v = 0; v < k->values.n && layout_adds_in_l2(y); v++)
         if (at(k, v)->kind == INST_REDUCE) bytes += kernel_size(k, AXIS_X) * (8 + 4);
     return bytes;
 }

@@ -105,7 +105,10 @@ struct layout {
     bool turns;     /* sorted: only by blocks of a warp, whose threads have a source each; what goes
                        to one row is added in turn */
     bool adds;      /* hits, not sorted: sources are added up as whole numbers, whose order does
-                       not matter, by atomics in launches before; see cuda_adds.c */
+                       not matter, by atomics in launches before; see cuda_adds.c. Turns: of more
+                       than a warp, in shared memory */
+    bool adds_here; /* adds: in a block's shared memory, which has a part of a span, and looks at
+                       all sources of that; x=span*layout_span + tile*bx + e*t0 + tx */
     bool turn;      /* pointwise: what lies across the columns is read along the rows, see below */
     bool grid_r;    /* pointwise: columns are spread over blocks, not looped over */
     /* Blocks go by runs of `mirrored` places, of which a block has `mirror_each` and each has
@@ -329,8 +332,12 @@ value_id layout_carried(const struct kernel *k, const struct layout *y);
 /* Adds: does what reduction v takes keep all of its bits as a multiple of 2^-24, whatever the order?
  * Else a launch finds the largest number of each element first. By how many bits numbers, of whose
  * scale the largest is, leave room for the sum of all. Bytes that are 0 between launches. */
+bool layout_adds_in_l2(const struct layout *y); /* not in shared memory */
 bool layout_adds_exactly(const struct kernel *k, value_id v);
 int layout_adds_bits(const struct kernel *k);
+/* Is what a source brings the same wherever it lands, of elements at one place of all rows of a
+ * span? Then it is loaded before that is known. */
+bool layout_brings_same(const struct kernel *k);
 int64_t layout_adds_bytes(const struct kernel *k, const struct layout *y);
 /* Own: elements of x before rows begin again, and how often they do. */
 int64_t layout_span(const struct kernel *k);

@@ -435,6 +435,30 @@ static const char *const adds[][2] = {
      " %l = mul(%s, %s)\n"
      " %e = mul(%l, 4.0)\n %g = exp(%e)\n %a = index_add(%x, 0, %j, %g)\n return %a\n}\n",
      "x=64 r=1 warps=2 vec=1 hits=1 sort=4"},
+    /* in shared memory of blocks by which sources are sorted, whose numbers come along or not */
+    {"graph(%x: f32[4000], %i: i64[9000], %s: f32[9000]) {\n %h = mul(%i, 997)\n"
+     " %j = remainder(%h, 4000)\n %a = index_add(%x, 0, %j, %s)\n return %a\n}\n",
+     "x=1024 r=2 warps=8 vec=1 rows=4 hits=1 sort=3"},
+    {"graph(%x: bf16[3000], %i: i64[7000], %s: bf16[7000], %t: bf16[3000]) {\n"
+     " %j = remainder(%i, 3000)\n %u = index(%t, [%j], [0])\n %m = mul(%u, %s)\n"
+     " %a = index_add(%x, 0, %j, %m)\n %b = relu(%a)\n return %b\n}\n",
+     "x=512 r=1 warps=16 vec=1 hits=2 sort=3"},
+    /* in shared memory: of all sources of a span, whose places blocks share, or one has */
+    {"graph(%x: f32[5, 48, 4], %i: i64[900], %s: f32[5, 900, 4]) {\n %j = remainder(%i, 48)\n"
+     " %a = index_add(%x, 1, %j, %s)\n %e = exp(%a)\n return %e\n}\n",
+     "x=256 r=16 warps=8 vec=1 hits=1 sort=5"},
+    {"graph(%x: f32[1048], %i: i64[1100], %s: f32[1100], %t: f32[1048]) {\n"
+     " %j = remainder(%i, 1048)\n %u = index(%t, [%j], [0])\n %v = mul(%u, %s)\n"
+     " %a = index_add(%x, 0, %j, %v)\n return %a\n}\n",
+     "x=512 r=8 warps=8 vec=1 rows=2 hits=1 sort=5"},
+    {"graph(%i: i64[3000], %s: f32[3000]) {\n %r = remainder(%i, 180)\n %j = sub(%r, 90)\n"
+     " %z = zeros([90], f32)\n %n = lt(%j, 0)\n %p = add(%j, 90)\n %k = where(%n, %p, %j)\n"
+     " %m = mul(%s, %s)\n %b = mul(%m, 4.0)\n %e = exp(%b)\n"
+     " %a = index_add(%z, 0, %k, %e)\n return %a\n}\n",
+     "x=256 r=16 warps=8 vec=1 hits=1 sort=5"},
+    {"graph(%x: f32[70], %i: i64[2000], %s: f32[2000]) {\n %j = remainder(%i, 1)\n"
+     " %k = add(%j, 69)\n %a = index_add(%x, 0, %k, %s)\n return %a\n}\n",
+     "x=256 r=8 warps=8 vec=1 hits=1 sort=5"},
 };
 
 /* What lies across, within guards: pads and pieces that end within a tile; rows that neighbours in

@@ -881,6 +881,10 @@ K_DEVICE void k_add_short(unsigned long long *sum, unsigned *word, float v) {
         atomicAdd(sum, (unsigned long long)(long long)(v * 16777216.0f));
 }
 
+K_DEVICE float k_no_sum(unsigned word) { /* of infinities and what is no number */
+    return word >> 8 == 1 ? k_inf() : word >> 8 == 2 ? -k_inf() : k_nan();
+}
+
 /* What was added, by so many bits more, and none of it is left. */
 K_DEVICE float k_take_sum(unsigned long long *sum, unsigned *word, int shift) {
     const long long all = (long long)*sum;
@@ -888,10 +892,23 @@ K_DEVICE float k_take_sum(unsigned long long *sum, unsigned *word, int shift) {
     *sum = 0;
     if (none) *word = 0;
     if (none < (unsigned)K_ADDS_INF) return (float)((double)all * k_two_to(-shift));
-    return none >> 8 == 1 ? k_inf() : none >> 8 == 2 ? -k_inf() : k_nan();
+    return k_no_sum(none);
 }
 template <int BITS> K_DEVICE float k_take_scaled(unsigned long long *sum, unsigned *word) {
     return k_take_sum(sum, word, k_adds_shift<BITS>(*word));
+}
+
+/* The same in shared memory, whose atomics have 32 bits: sum[0], and what that carries with the upper half in sum[apart]. */
+template <int BITS> K_DEVICE void k_add_here(unsigned *sum, int apart, unsigned word, float v) {
+    if (word >= (unsigned)K_ADDS_INF || v == 0.0f) return;
+    const unsigned long long all = (unsigned long long)(long long)rint((double)v * k_two_to(k_adds_shift<BITS>(word)));
+    const unsigned low = (unsigned)all, before = atomicAdd(sum, low);
+    atomicAdd(sum + apart, (unsigned)(all >> 32) + (before + low < low));
+}
+template <int BITS> K_DEVICE float k_sum_here(const unsigned *sum, int apart, unsigned word) {
+    const long long all = (long long)((unsigned long long)sum[apart] << 32 | sum[0]);
+    if (word < (unsigned)K_ADDS_INF) return (float)((double)all * k_two_to(-k_adds_shift<BITS>(word)));
+    return k_no_sum(word);
 }
 
 /* The first of n sorted keys that is not less. */
