@@ -257,9 +257,14 @@ int64_t layout_buckets(const struct kernel *k, const struct layout *y) {
  * many of each bucket each warp has, or all pairs in their place. */
 int64_t layout_bucket_bytes(const struct kernel *k, const struct layout *y) {
     int64_t room = round_up(layout_buckets(k, y), 2), threads = layout_bucket_threads(k, y),
-            warps = threads / k->limits->warp, counts = 2 * warps * room,
+            warps = threads / k->limits->warp,
+            counts = 2 * (int64_t)layout_bucket_parts(k, y) * room,
             staged = 8 * threads * layout_bucket_each(k, y);
     return 8 * room + 4 * warps + (counts > staged ? counts : staged);
+}
+
+int layout_bucket_parts(const struct kernel *k, const struct layout *y) {
+    return y->adds ? 1 : layout_bucket_threads(k, y) / k->limits->warp;
 }
 
 int layout_bucket_threads(const struct kernel *k, const struct layout *y) {

@@ -316,6 +316,8 @@ int64_t layout_buckets(const struct kernel *k, const struct layout *y);
 enum { BUCKET_EACH = 16 };
 int layout_bucket_each(const struct kernel *k, const struct layout *y);
 int64_t layout_bucket_blocks(const struct kernel *k, const struct layout *y);
+/* Arrays by which a block ranks its sources: of each warp, but where their order does not matter. */
+int layout_bucket_parts(const struct kernel *k, const struct layout *y);
 int layout_bucket_threads(const struct kernel *k, const struct layout *y);
 int64_t layout_bucket_bytes(const struct kernel *k, const struct layout *y);
 int64_t layout_sort_begin(const struct kernel *k, const struct layout *y);

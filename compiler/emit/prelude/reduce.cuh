@@ -638,15 +638,32 @@ K_DEVICE void k_bucket_rank(const unsigned (&keys)[EACH], unsigned (&rank)[EACH 
     __syncthreads();
 }
 
+/* The same where their order does not matter, with one array for the block. */
+template <int EACH>
+K_DEVICE void k_bucket_deal(const unsigned (&keys)[EACH], unsigned (&rank)[EACH / 2], int shift, int room,
+                            unsigned short *all) {
+    unsigned *const words = (unsigned *)all;
+    for (int d = (int)threadIdx.x; d < room / 2; d += (int)blockDim.x) words[d] = 0;
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {
+        const int d = (int)(keys[i] >> shift);
+        const unsigned own = keys[i] != 0xffffffffu ? k_half(atomicAdd(words + d / 2, d & 1 ? 0x10000u : 1u), d) : 0;
+        rank[i / 2] = i & 1 ? rank[i / 2] | own << 16 : own;
+    }
+    __syncthreads();
+}
+
 /* ... and to their places: next[d] is where the block's next source of bucket d goes. A pair is a key and, in its upper half,
  * a name. A thread has the numbers of two buckets, a word, at a time. Pairs come to lie in order in shared memory first, where
- * `warps` was, as those of a bucket are stored beside each other; starts[d]: where those of bucket d begin there. */
-template <int WARPS, int WORDS, int EACH>
+ * `warps`, of PARTS arrays, was, as those of a bucket are stored beside each other; starts[d]: where those of bucket d begin
+ * there. */
+template <int WARPS, int WORDS, int PARTS, int EACH>
 K_DEVICE void k_bucket_move(const unsigned (&keys)[EACH], const unsigned (&named)[EACH], unsigned (&rank)[EACH / 2], int shift,
                             int room, unsigned *next, unsigned *starts, unsigned *sums, unsigned short *warps,
                             unsigned long long *pairs) {
     enum { THREADS = WARPS * 32 };
-    const unsigned short *const own = warps + (int)(threadIdx.x / 32) * room;
+    const unsigned short *const own = warps + (PARTS > 1 ? (int)(threadIdx.x / 32) * room : 0);
     unsigned long long *const staged = (unsigned long long *)warps;
     unsigned all[WORDS], n = 0;
 #pragma unroll
@@ -656,7 +673,7 @@ K_DEVICE void k_bucket_move(const unsigned (&keys)[EACH], const unsigned (&named
         all[c] = 0;
         if (word < room / 2)
 #pragma unroll 8
-            for (int w = 0; w < WARPS; w++) {
+            for (int w = 0; w < PARTS; w++) {
                 const unsigned count = at[w * (room / 2)];
                 at[w * (room / 2)] = all[c];
                 all[c] += count; /* of both: a block has fewer than 2^16 */
