@@ -313,7 +313,7 @@ static struct space all_configs(const struct kernel *k, struct arena *a) {
         propose_scan_rows(&s);
     else if (k->rows_inner)
         propose_rows(&s), propose_hits(&s), propose_own_hits(&s), propose_in_turn(&s),
-            propose_adds(&s);
+            propose_turns_adds(&s), propose_adds(&s);
     else
         propose_columns(&s);
     if (s.all.n) sort_by_cost(&s);
