@@ -1,19 +1,19 @@
-/* cuda_adds.c: reductions to which a source contributes where it lands, with sort=4 (kernel/hits.c),
- * in CUDA. Nothing is sorted: what sources bring is added up in L2 as whole numbers, of which any
- * order has the same sum, so that the bits are the same in every run:
+/* cuda_adds.c: reductions to which a source contributes where it lands, with sort=4
+ * (kernel/hits.c), in CUDA. Nothing is sorted: what sources bring is added up in L2 as whole
+ * numbers, of which any order has the same sum, so that the bits are the same in every run:
  *
  *     kernel_x_scales   the exponent of the largest number that lands on each element
  *     kernel_x_adds     atomicAdd(sums + x, (long long)(v * 2^shift)), shift by that exponent
  *     kernel_x          a6[e][v] = (float)(sums[x] * 2^-shift), sums[x] = 0, and what follows
  *
- * Of a sum of 2^n numbers each has 62 - n bits, counted from the largest: more than f32 has. What is
- * loaded as f16 needs no scale, as it is a multiple of 2^-24 less than 2^16, nor do whole numbers.
- * Infinities and nan are bits in a word beside the sum. Sums and words are counters: 0 between
- * launches.
+ * Of a sum of 2^n numbers each has 62 - n bits, counted from the largest: more than f32 has. What
+ * is loaded as f16 needs no scale, as it is a multiple of 2^-24 less than 2^16, nor do whole
+ * numbers. Infinities and nan are bits in a word beside the sum. Sums and words are counters: 0
+ * between launches.
  *
- * With sort=5 they are in shared memory of a block that looks at all sources of its elements, in one
- * launch. With sort=3 and several warps so are those of a block, whose sources launches before have
- * found (cuda_turns.c). Those atomics have 32 bits: a sum is two words, and carries. */
+ * With sort=5 they are in shared memory of a block that looks at all sources of its elements, in
+ * one launch. With sort=3 and several warps so are those of a block, whose sources launches before
+ * have found (cuda_turns.c). Those atomics have 32 bits: a sum is two words, and carries. */
 #include <string.h>
 
 #include "emit/cuda_rows.h"
@@ -50,7 +50,8 @@ static void keep_adds(struct emitter *w, const struct phase *f) {
     open_brace(w, "if (lands)");
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         line(w, "kept%u[u] = (float)%s;", i, operand_text(w, f->reduce.at[i]));
-        line(w, "k_add_scale(words + %d + ((k_idx)places[u] - first), kept%u[u]);", (int)i * w->y->bx, i);
+        line(w, "k_add_scale(words + %d + ((k_idx)places[u] - first), kept%u[u]);",
+             (int)i * w->y->bx, i);
     }
     close_brace(w);
 }
@@ -96,9 +97,9 @@ void put_sums_of_block(struct emitter *w, const struct phase *f) {
 const char *block_sum(struct emitter *w, const struct phase *f, uint32_t i) {
     const struct layout *y = w->y;
     int held = y->bx * y->held, all = (int)f->reduce.n * held;
-    return arena_printf(w->arena,
-                        "k_sum_here<%d>(sums + %d + held * %d + tx, %d, words[%d + held * %d + tx])",
-                        layout_adds_bits(w->k), (int)i * held, y->bx, all, (int)i * held, y->bx);
+    return arena_printf(
+        w->arena, "k_sum_here<%d>(sums + %d + held * %d + tx, %d, words[%d + held * %d + tx])",
+        layout_adds_bits(w->k), (int)i * held, y->bx, all, (int)i * held, y->bx);
 }
 
 void put_adds(struct emitter *w, const struct phase *f) {
@@ -114,7 +115,8 @@ void put_adds(struct emitter *w, const struct phase *f) {
     open_brace(w, "if (lands)");
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
-        const char *of = operand_text(w, v), *sum = arena_printf(w->arena, "sums + %u * nx + places[u]", i),
+        const char *of = operand_text(w, v),
+                   *sum = arena_printf(w->arena, "sums + %u * nx + places[u]", i),
                    *word = arena_printf(w->arena, "words + %u * nx + places[u]", i);
         bool exact = layout_adds_exactly(w->k, v);
         if (w->scales) {
@@ -174,7 +176,8 @@ static void put_launch(struct emitter *w, const char *what, bool scales) {
     *l = (struct ws_launch){.entry = arena_printf(w->arena, "%s_%s", w->k->entry, what),
                             .grid = {tile_count(all, (int64_t)THREADS * w->y->ur), 1, 1},
                             .threads = THREADS};
-    buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d) %s(", THREADS, l->entry);
+    buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d) %s(", THREADS,
+               l->entry);
     add_arguments(w, l);
     put_parameters(w);
     add_tickets(w, l);
@@ -282,8 +285,8 @@ void put_added_here(struct emitter *w) {
     open_unrolled(w, "e", w->y->ex);
     line(w, "const int v = 0, at = e * %d + tx;", w->y->t0);
     for (uint32_t i = 0; i < f->reduce.n; i++) {
-        line(w, "a%u[e][v] = k_sum_here<%d>(sums + %d + at, %d, words[%d + at]);",
-             f->reduce.at[i], bits, (int)i * w->y->bx, all, (int)i * w->y->bx);
+        line(w, "a%u[e][v] = k_sum_here<%d>(sums + %d + at, %d, words[%d + at]);", f->reduce.at[i],
+             bits, (int)i * w->y->bx, all, (int)i * w->y->bx);
         w->where[f->reduce.at[i]] = ARRAY;
     }
     close_brace(w);

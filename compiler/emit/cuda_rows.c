@@ -206,10 +206,7 @@ void open_columns(struct emitter *w) {
     open_unrolled(w, "u", y->ur);
     if (y->peel) return;
     if (y->hits) {
-        y->own     ? open_own_hit(w)
-        : y->turns ? open_turn(w)
-        : y->adds  ? open_add(w)
-                   : open_hit(w);
+        y->own ? open_own_hit(w) : y->turns ? open_turn(w) : y->adds ? open_add(w) : open_hit(w);
         return;
     }
     put_r(w);
@@ -672,7 +669,10 @@ void emit_cuda_rows(struct emitter *w) {
     }
     if (w->y->in_words) put_draw(w);
     if (w->y->hits) {
-        w->y->own ? put_own_hits(w) : w->y->adds_here ? put_added_here(w) : layout_adds_in_l2(w->y) ? put_added(w) : put_hits(w);
+        w->y->own                 ? put_own_hits(w)
+        : w->y->adds_here         ? put_added_here(w)
+        : layout_adds_in_l2(w->y) ? put_added(w)
+                                  : put_hits(w);
         close_brace(w);
         if (w->y->split > 1) emit_finish(w);
         return;

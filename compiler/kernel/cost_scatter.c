@@ -227,7 +227,8 @@ static double adds_cost(const struct kernel *k, const struct layout *y) {
         if (k->values.at[v].kind != INST_REDUCE) continue;
         sums++, scaled += !layout_adds_exactly(k, v);
     }
-    double bytes = (8 * sums + 4 * scaled) * nx, missed = fmax(0, 1 - 0.5 * (double)d->l2_bytes / bytes),
+    double bytes = (8 * sums + 4 * scaled) * nx,
+           missed = fmax(0, 1 - 0.5 * (double)d->l2_bytes / bytes),
            atomics = sums * all * ADD + scaled * all * SCALE + (sums + scaled) * all / nx * AGAIN +
                      missed * (sums + scaled) * all * 2 * 64 / (gbps * 1e3),
            memory = cost_traffic(k, y, 1) / (gbps * 1e3 * 0.85) + 2 * bytes / (gbps * 1e3),
@@ -250,16 +251,18 @@ static double adds_here_cost(const struct kernel *k, const struct layout *y) {
            loads = loads_of_sources(k), warps = layout_warps(k, y),
            chain = layout_brings_same(k) ? 1 : 2,
            registers = fmin(255, 40 + y->ur * (4 + 2 * hit_words(k, y) / y->ur)),
-           resident = fmin(d->max_threads_unit / y->threads, d->regs_unit / (registers * y->threads));
+           resident =
+               fmin(d->max_threads_unit / y->threads, d->regs_unit / (registers * y->threads));
     resident = floor(fmin(resident, (double)d->smem_unit / (y->smem + SMEM_RESERVED)));
     resident = fmax(1, fmin(resident, d->max_blocks_unit));
     double waves = ceil(blocks / (resident * d->units)),
-           alone = waves * (WAIT_US * (chain + fmax(0, loads - 1)) + MEETS_US +
-                            EACH_US * (y->ur + y->ex)),
+           alone = waves *
+                   (WAIT_US * (chain + fmax(0, loads - 1)) + MEETS_US + EACH_US * (y->ur + y->ex)),
            each = (double)kernel_size(k, AXIS_R) * (double)ex_hint(k->ex, k->landing->inner) /
                   (double)(y->ur * y->threads),
-           work = y->ur * each * (SOURCE + column_work(k, MASK_R) + column_work(k, MASK_X | MASK_R)) +
-                  y->ex * OWN_ROW,
+           work =
+               y->ur * each * (SOURCE + column_work(k, MASK_R) + column_work(k, MASK_X | MASK_R)) +
+               y->ex * OWN_ROW,
            busy = blocks * warps * work / (d->units * 4 * 0.7 * ghz * 1e3),
            memory = cost_traffic(k, y, 1) / (gbps * 1e3 * 0.85) +
                     (tiles - 1) * cost_traffic(k, y, 1) / (gbps * 1e3 * L2_FASTER);
@@ -274,11 +277,12 @@ static double turns_adds_cost(const struct kernel *k, const struct layout *y) {
     double nr = (double)kernel_size(k, AXIS_R), buckets = (double)layout_buckets(k, y),
            loads = layout_carried(k, y) == NO_VALUE ? loads_of_sources(k) : 0,
            gbps = device_gbps(d);
-    double resident = floor(fmin((double)d->smem_unit / (y->smem + SMEM_RESERVED),
-                                 d->max_threads_unit / y->threads));
+    double resident = floor(
+        fmin((double)d->smem_unit / (y->smem + SMEM_RESERVED), d->max_threads_unit / y->threads));
     resident = fmin(resident, d->max_blocks_unit);
     if (resident < 1) return 1e9;
-    double steps = ceil(nr / buckets / y->threads / y->ur), waves = ceil(buckets / (resident * d->units)),
+    double steps = ceil(nr / buckets / y->threads / y->ur),
+           waves = ceil(buckets / (resident * d->units)),
            alone = waves * (2 * steps * WAIT_US * (1 + loads) + CLEAR_US + 0.1 * y->held);
     double work = SOURCE + 2 * (column_work(k, MASK_R) + column_work(k, MASK_X | MASK_R)),
            busy = (nr * work + kernel_size(k, AXIS_X) * OWN_ROW) / d->warp /

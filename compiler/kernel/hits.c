@@ -348,8 +348,8 @@ value_id layout_carried(const struct kernel *k, const struct layout *y) {
     return floats ? one : NO_VALUE;
 }
 
-/* Is v, wherever something lands, a number of the input that has 11 bits at most, and whose last one
- * is 2^-24 or more? */
+/* Is v, wherever something lands, a number of the input that has 11 bits at most, and whose last
+ * one is 2^-24 or more? */
 static bool is_short(const struct kernel *k, value_id v) {
     const struct value_node *x = at(k, v);
     enum dtype t = x->dtype;
@@ -388,7 +388,8 @@ bool layout_brings_same(const struct kernel *k) {
         const struct value_node *n = at(k, v);
         if (n->kind == INST_REDUCE) marks[n->args[0]] = true;
         if (!marks[v] || v == k->landing->equal) continue;
-        if (n->index && ex_uses(e, ex_subst(e, n->index, &k->axis[AXIS_X], &x, 1), row)) return false;
+        if (n->index && ex_uses(e, ex_subst(e, n->index, &k->axis[AXIS_X], &x, 1), row))
+            return false;
         for (int a = 0; a < n->n_args; a++) marks[n->args[a]] = true;
     }
     return true;

@@ -652,8 +652,7 @@ static const char *check_turns(const struct kernel *k, const struct layout *y, s
     if (k->landing->wraps || !ex_is_const(k->ex, k->landing->inner, &inner) || inner != 1 ||
         !ex_is_const(k->ex, k->bound[AXIS_X], NULL))
         return "sort=3 needs rows of an element each, of a known number";
-    if (y->vec > 1 || !is_power_of_two((int)each))
-        return "sort=3 needs vec=1 and x a power of two";
+    if (y->vec > 1 || !is_power_of_two((int)each)) return "sort=3 needs vec=1 and x a power of two";
     if ((y->hits & (y->hits - 1)) || layout_bucket_threads(k, y) > k->limits->max_threads_block ||
         layout_bucket_bytes(k, y) > k->limits->smem_block)
         return arena_printf(a, "sort=3 has no room for blocks of hits=%d times 256 threads",
@@ -695,15 +694,17 @@ static const char *check_adds(const struct kernel *k, struct layout *y, struct a
         !ex_is_const(k->ex, k->landing->inner, NULL) || !ex_is_const(k->ex, k->bound[AXIS_X], &nx))
         return "sort=4, or 5, needs sources and rows of known numbers";
     if (nx % y->vec || nx % layout_span(k))
-        return "sort=4, or 5, needs vectors that divide x, and rows that begin again in known places";
+        return "sort=4, or 5, needs vectors that divide x, and rows that begin again in known "
+               "places";
     if (nr / rows >= most / nx || layout_adds_bits(k) > MOST_BITS ||
         layout_adds_bytes(k, y) > most / 4)
-        return arena_printf(a, "sort=4, or 5, of %lld sources to %lld elements: too many", (long long)nr,
-                            (long long)nx);
+        return arena_printf(a, "sort=4, or 5, of %lld sources to %lld elements: too many",
+                            (long long)nr, (long long)nx);
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
         if (x->kind != INST_REDUCE) continue;
-        bool whole = dtype_is_index(x->dtype) && layout_adds_in_l2(y), floats = dtype_opmath(x->dtype) == DT_F32;
+        bool whole = dtype_is_index(x->dtype) && layout_adds_in_l2(y),
+             floats = dtype_opmath(x->dtype) == DT_F32;
         if (x->reduction != REDUCTION_SUM || !(whole || floats))
             return "whole numbers are added for sums of f32, or with sort=4 of integers";
     }
@@ -745,7 +746,8 @@ static const char *gpu_layout(const struct kernel *k, const struct config *c, st
     y->threads = warps * k->limits->warp;
     if (y->ex > MAX_ELEMENTS) return arena_printf(a, "%d rows a thread", y->ex);
     int vx = y->rows_inner ? y->vec : 1, vr = y->rows_inner ? 1 : y->vec;
-    if (y->hits && !y->own && (!y->adds || y->turns)) { /* a thread's rows are one tile after the other */
+    if (y->hits && !y->own &&
+        (!y->adds || y->turns)) { /* a thread's rows are one tile after the other */
         if (x % y->ex) return arena_printf(a, "x=%d is no multiple of rows=%d", x, y->ex);
         y->held = y->ex, x /= y->held, y->ex = 1;
     }

@@ -316,7 +316,8 @@ int64_t layout_buckets(const struct kernel *k, const struct layout *y);
 enum { BUCKET_EACH = 16 };
 int layout_bucket_each(const struct kernel *k, const struct layout *y);
 int64_t layout_bucket_blocks(const struct kernel *k, const struct layout *y);
-/* Arrays by which a block ranks its sources: of each warp, but where their order does not matter. */
+/* Arrays by which a block ranks its sources: of each warp, but where their order does not matter.
+ */
 int layout_bucket_parts(const struct kernel *k, const struct layout *y);
 int layout_bucket_threads(const struct kernel *k, const struct layout *y);
 int64_t layout_bucket_bytes(const struct kernel *k, const struct layout *y);
@@ -331,9 +332,10 @@ bool layout_sorts(const struct kernel *k, const struct layout *y);
 /* Turns: the one number by which what a source brings stands on the source, of f32: the launches
  * before bring it along, and nobody has to look the source up. NO_VALUE: there is no such one. */
 value_id layout_carried(const struct kernel *k, const struct layout *y);
-/* Adds: does what reduction v takes keep all of its bits as a multiple of 2^-24, whatever the order?
- * Else a launch finds the largest number of each element first. By how many bits numbers, of whose
- * scale the largest is, leave room for the sum of all. Bytes that are 0 between launches. */
+/* Adds: does what reduction v takes keep all of its bits as a multiple of 2^-24, whatever the
+ * order? Else a launch finds the largest number of each element first. By how many bits numbers,
+ * of whose scale the largest is, leave room for the sum of all. Bytes that are 0 between launches.
+ */
 bool layout_adds_in_l2(const struct layout *y); /* not in shared memory */
 bool layout_adds_exactly(const struct kernel *k, value_id v);
 int layout_adds_bits(const struct kernel *k);

@@ -381,8 +381,9 @@ void propose_turns_adds(struct space *s) {
                                           K(hits, hits), K(sort, 3)));
 }
 
-/* Or nobody sorts them, as whole numbers have one sum in any order: in L2, in launches whose threads
- * have some sources each; or in shared memory of blocks that look at all sources of a span. */
+/* Or nobody sorts them, as whole numbers have one sum in any order: in L2, in launches whose
+ * threads have some sources each; or in shared memory of blocks that look at all sources of a
+ * span. */
 void propose_adds(struct space *s) {
     enum { MOST = 16 };
     const struct kernel *k = s->k;

@@ -7,8 +7,9 @@
  *   b3[i0, i1, i2] = maximum(maximum(maximum(b0[i0, i1*2, i2*2], ...), ...), ...)
  *
  * A kernel has one kind of rows, so the two would be two kernels, with b3 in memory between them.
- * Only where a single reduction, or a scan of little, is all that comes of it: for a second one the
- * taps would be loaded again. And only if nobody else reads what it reads: two that do are one kernel as they are.
+ * Only where a single reduction, or a scan of little, is all that comes of it: for a second one
+ * the taps would be loaded again. And only if nobody else reads what it reads: two that do are one
+ * kernel as they are.
  *
  * On a GPU: a CPU would divide the index of every element by the width of the image, which its
  * compiler makes no vectors of.
