@@ -132,7 +132,8 @@ static void put_results(struct emitter *w, const struct phase *f) {
     declare_accumulators(w, f);
     open_unrolled(w, "v", y->vec);
     for (uint32_t i = 0; i < f->reduce.n; i++) {
-        line(w, "a%u[0][v] = %s;", f->reduce.at[i], sum_of_hit(w, f->reduce.at[i]));
+        line(w, "a%u[0][v] = %s;", f->reduce.at[i],
+             y->adds ? block_sum(w, f, i) : sum_of_hit(w, f->reduce.at[i]));
         w->where[f->reduce.at[i]] = ARRAY;
     }
     close_brace(w);
@@ -168,9 +169,11 @@ static void put_lists_loop(struct emitter *w, const struct phase *f) {
 void put_hits(struct emitter *w) {
     const struct phase *f = &w->p->phases.at[0];
     line(w, "const k_idx first_tile = px * %d;", w->y->held);
-    declare_sums(w, f);
+    if (!w->y->adds) declare_sums(w, f);
     w->folds = layout_row_folds(w->k, w->y);
     declare_folds(w, f);
-    w->y->turns ? put_turns_loop(w, f) : put_lists_loop(w, f);
+    w->y->adds    ? put_sums_of_block(w, f)
+    : w->y->turns ? put_turns_loop(w, f)
+                  : put_lists_loop(w, f);
     put_results(w, f);
 }

@@ -18,6 +18,7 @@ static const struct value_node *at(struct emitter *w, value_id v) { return &w->k
 
 bool rows_exact(const struct emitter *w) {
     int64_t n;
+    if (w->y->adds_here) return layout_span(w->k) % w->y->bx == 0;
     if (w->y->own)
         return layout_span(w->k) % (w->y->bx / w->y->ex) == 0 && layout_spans(w->k) % w->y->ex == 0;
     return ex_is_const(w->k->ex, w->k->bound[AXIS_X], &n) && n % w->y->bx == 0;
@@ -46,6 +47,10 @@ void put_x(struct emitter *w, bool element) {
         line(w, "const k_idx x = landed;");
         return;
     }
+    if (y->adds_here) {
+        line(w, "const k_idx x = k_clamp(first + e * %d + tx, end - 1);", y->t0);
+        return;
+    }
     const char *start =
         y->rows_inner ? arena_printf(w->arena, "px * %d + (e * %d + tx) * %d", y->bx, y->t0, y->vec)
                       : arena_printf(w->arena, "px * %d + e * %d + tx", y->bx, y->t0);
@@ -65,6 +70,7 @@ void put_own_x(struct emitter *w) {
 const char *row_is_real(struct emitter *w) {
     const struct layout *y = w->y;
     if (y->own) return own_hit_is_real(w);
+    if (y->adds_here) return arena_printf(w->arena, "first + e * %d + tx < end", y->t0);
     return y->rows_inner
                ? arena_printf(w->arena, "px * %d + (e * %d + tx) * %d < nx", y->bx, y->t0, y->vec)
                : arena_printf(w->arena, "px * %d + e * %d + tx < nx", y->bx, y->t0);
@@ -200,7 +206,7 @@ void open_columns(struct emitter *w) {
     open_unrolled(w, "u", y->ur);
     if (y->peel) return;
     if (y->hits) {
-        y->own ? open_own_hit(w) : y->turns ? open_turn(w) : open_hit(w);
+        y->own ? open_own_hit(w) : y->turns ? open_turn(w) : y->adds ? open_add(w) : open_hit(w);
         return;
     }
     put_r(w);
@@ -458,7 +464,7 @@ static bool is_only_launch(const struct emitter *w) {
     const struct kernel *k = w->k;
     const struct layout *y = w->y;
     return k->schedule->groups.n == 1 && !k->steps && !k->columns && !k->of_vector &&
-           !layout_sorts(k, y) && (y->split == 1 || y->last_block);
+           !layout_sorts(k, y) && !layout_adds_in_l2(y) && (y->split == 1 || y->last_block);
 }
 
 /* Blocks that wait for each other: all that take tiles in rounds, or those that share a row. */
@@ -644,6 +650,7 @@ static void put_block(struct emitter *w, const struct ws_launch *l) {
 
 void emit_cuda_rows(struct emitter *w) {
     if (layout_sorts(w->k, w->y)) emit_cuda_sort(w);
+    if (layout_adds_in_l2(w->y)) emit_cuda_adds(w);
     struct ws_launch *l = open_kernel(w, w->k->entry, w->y->threads);
     l->grid[0] = w->p->grid;
     l->smem = w->y->smem;
@@ -662,7 +669,10 @@ void emit_cuda_rows(struct emitter *w) {
     }
     if (w->y->in_words) put_draw(w);
     if (w->y->hits) {
-        w->y->own ? put_own_hits(w) : put_hits(w);
+        w->y->own                 ? put_own_hits(w)
+        : w->y->adds_here         ? put_added_here(w)
+        : layout_adds_in_l2(w->y) ? put_added(w)
+                                  : put_hits(w);
         close_brace(w);
         if (w->y->split > 1) emit_finish(w);
         return;

@@ -212,6 +212,18 @@ void open_own_hit(struct emitter *w);
 void put_own_hit_x(struct emitter *w, bool element);
 const char *own_hit_is_real(struct emitter *w);
 
+/* cuda_adds.c: the same where launches before have added up what lands, as whole numbers: those
+ * launches, in which open_add is in the loop over a thread's sources u, and put_adds of what one
+ * brings; and all of the kernel's text but its head. */
+void emit_cuda_adds(struct emitter *w);
+void open_add(struct emitter *w);
+void put_adds(struct emitter *w, const struct phase *f);
+void put_added(struct emitter *w);
+/* sort=3 by several warps: what a block has found adds up; reduction i of its tile `held`. */
+void put_sums_of_block(struct emitter *w, const struct phase *f);
+const char *block_sum(struct emitter *w, const struct phase *f, uint32_t i);
+void put_added_here(struct emitter *w); /* sort=5: one launch, in shared memory */
+
 /* cuda_split.c: split > 1. add_tickets: a parameter, the counters. put_draw: as a block begins.
  * spread_parts: more threads along the parts of so many columns, if these are too many for a thread
  * to have under way together. put_parts_sum: adds those of a thread, every t1th from tr on, to what

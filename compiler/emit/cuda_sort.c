@@ -298,12 +298,17 @@ static void put_buckets(struct emitter *w) {
                threads * each);
     put_thread_keys(w, each);
     line(w, "unsigned rank[%d];", each / 2);
-    line(w, "k_bucket_rank<%d, %d>(keys, rank, %d, %lld, warps);", bits_of(digits), warps, shift,
-         (long long)room);
+    if (w->y->adds)
+        line(w, "k_bucket_deal(keys, rank, %d, %lld, warps);", shift, (long long)room);
+    else
+        line(w, "k_bucket_rank<%d, %d>(keys, rank, %d, %lld, warps);", bits_of(digits), warps,
+             shift, (long long)room);
     put_thread_names(w, each);
     line(w,
-         "k_bucket_move<%d, %lld>(keys, named, rank, %d, %lld, next, starts, sums, warps, pairs);",
-         warps, (long long)tile_count(room / 2, threads), shift, (long long)room);
+         "k_bucket_move<%d, %lld, %d>(keys, named, rank, %d, %lld, next, starts, sums, warps, "
+         "pairs);",
+         warps, (long long)tile_count(room / 2, threads), layout_bucket_parts(w->k, w->y), shift,
+         (long long)room);
     close_brace(w);
     close_brace(w);
 }

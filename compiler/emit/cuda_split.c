@@ -104,6 +104,7 @@ void put_partial_parameters(struct emitter *w, struct ws_launch *l) {
     if (w->k->columns) put_column_parameters(w, l);
     if (w->y->look_back) put_look_back_parameters(w, l);
     if (layout_sorts(w->k, w->y)) put_sort_parameters(w, l);
+    if (layout_adds_in_l2(w->y)) add_tickets(w, l);
     if (w->y->split == 1) return;
     int64_t offset = 0;
     for (uint32_t n = 0; n < phases_parted(w) && !w->y->in_words; n++) {

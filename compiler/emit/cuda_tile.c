@@ -17,6 +17,7 @@ static void mark_wanted(struct emitter *w, value_id v, bool *marks) {
     if (marks[v]) return;
     marks[v] = true;
     if (w->carried && v == *w->carried) return;
+    if (layout_lands_always(w->k, w->y, v)) return;
     const struct window_tap *tap = layout_tap(w->y, v);
     if (tap && tap->masked) mark_wanted(w, x->args[0], marks);
     if (x->kind == INST_LOAD || x->kind == INST_REDUCE || x->kind == INST_SCAN) return;
@@ -122,6 +123,10 @@ static void put_vector_sums(struct emitter *w, const struct phase *f, bool begin
 }
 
 static void put_reductions(struct emitter *w, const struct phase *f) {
+    if (w->y->adds) {
+        put_adds(w, f);
+        return;
+    }
     if (w->y->turns) {
         put_turn_sums(w, f);
         return;

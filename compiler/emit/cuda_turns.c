@@ -66,7 +66,8 @@ static void put_names(struct emitter *w) {
 
 void put_turns_loop(struct emitter *w, const struct phase *f) {
     const value_id carried = layout_carried(w->k, w->y);
-    line(w, "__syncwarp(); /* sums are nothing yet */");
+    open_scope(w);
+    if (!w->y->adds) line(w, "__syncwarp(); /* sums are nothing yet */");
     line(w, "const unsigned to = begin[px + 1];");
     if (w->folds.levels) line(w, "bool folded = false; /* few sources of a row are not */");
     open_brace(w, "for (unsigned from = begin[px]; from < to; from += %d)", w->y->ur * w->y->t0);
@@ -84,4 +85,5 @@ void put_turns_loop(struct emitter *w, const struct phase *f) {
     if (w->folds.levels) open_brace(w, "if (folded)");
     put_unfolded(w, f);
     if (w->folds.levels) close_brace(w);
+    close_brace(w);
 }

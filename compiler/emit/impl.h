@@ -42,6 +42,7 @@ struct emitter {
     const uint8_t *kept;     /* C, per value: what c_keep.c has found of all; NULL: nothing yet */
     int exchanges;           /* CUDA: of the cluster's blocks, so far */
     const value_id *carried; /* CUDA: the value that is there for each source; NULL */
+    bool scales;             /* CUDA, adds: the text at hand finds the largest numbers */
     bool by_source;          /* CUDA: each thread is at a source, and x is where that lands */
     bool ends;               /* CUDA: the text at hand is of the heads and tails of rows */
     bool far_seen;           /* CUDA: sines of the text at hand note in `far` how far angles are */

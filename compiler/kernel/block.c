@@ -421,6 +421,7 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
               (y->grid_r ? layout_column_tiles(k, y) : 1) * y->split * y->cluster;
     if (y->held)
         p->grid = tile_count(tile_count(kernel_size(k, AXIS_X), y->bx), y->held) * y->split;
+    if (y->adds_here) p->grid = tile_count(layout_span(k), y->bx) * layout_spans(k);
     if (y->own)
         p->grid = tile_count(layout_span(k), y->bx / y->ex) * tile_count(layout_spans(k), y->ex);
     int64_t counters = tile_count(kernel_size(k, AXIS_X), y->bx);
@@ -429,6 +430,7 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
     if (y->in_words)
         p->tickets = (size_t)(tile_count(counters, COUNTERS_OF_LINE) * COUNTERS_OF_LINE) * 4 +
                      (size_t)(counters * y->bx * y->split) * (size_t)kernel_part_words(k) * 8;
+    if (y->adds) p->tickets = (size_t)layout_adds_bytes(k, y);
     if (y->circle) {
         int64_t words = 0;
         for (uint32_t i = 0; i < p->phases.at[0].reduce.n; i++)

@@ -130,6 +130,7 @@ int layout_fold_tiles(const struct layout *y) {
 
 static struct folds gpu_rows(const struct kernel *k, const struct layout *y) {
     int64_t tiles = ceil_div(most_of(k, AXIS_R), y->br);
+    if (y->adds) return never(1);
     if (y->hits) return folds_beyond(LONGEST, most_of(k, AXIS_R), LONGEST, LONGEST);
     bool kept = layout_keeps_row(y);
     tiles = y->one_read ? 1 : kept ? y->kept : ceil_div(tiles, (int64_t)y->split * y->cluster);

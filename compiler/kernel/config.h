@@ -92,7 +92,10 @@
          "looks at its own; 2: they list where each row's begin, too, and a thread goes along "    \
          "those of its own elements, of which it has `rows`, in as many rows of the outer axes; "  \
          "3: they sort by blocks alone, of a warp each, whose threads take a source each, in "     \
-         "turns where they go to one row")                                                         \
+         "turns where they go to one row, or of more, as 5; 4: nothing is sorted: what sources "   \
+         "bring is added up as "                                                                   \
+         "whole numbers, by atomics, r sources a thread; 5: by atomics in shared memory of each "  \
+         "block, which looks at all sources of its x rows")                                        \
     KNOB(skip,                                                                                     \
          "chained products: 1: a launch before lists the tiles of which masks of data leave "      \
          "something, and steps go along these")

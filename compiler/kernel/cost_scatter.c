@@ -210,6 +210,88 @@ static double turns_hits_cost(const struct kernel *k, const struct layout *y) {
            TEXT_US * y->ur;
 }
 
+/* Sources that are added up as whole numbers (cuda_adds.c), in L2: each launch is over when its
+ * first threads are, who wait for where they land, for what they bring, and then for L2, which has
+ * so many atomics a time, fewer of 64 bits; one element has one after the other. Sums lie in memory
+ * before. 2^17 sources of f16 to as many elements take an H200 7.9 us, of f32 10.4, and 2^21 of
+ * them 70 and 106. */
+static double adds_cost(const struct kernel *k, const struct layout *y) {
+    enum { THREADS = 256 };
+    const double LAUNCH_US = 1.1, WAIT_US = 0.6, FINISH_US = 1.3, SECOND_US = 0.6, ADD = 2.6e-5,
+                 SCALE = 1.6e-5, AGAIN = 2e-3, OWN_ROW = 20, BEGIN_US = 3e-4;
+    const struct device_limits *d = k->limits;
+    double all = (double)kernel_size(k, AXIS_R) * (double)ex_hint(k->ex, k->landing->inner) *
+                 (double)layout_spans(k),
+           nx = (double)kernel_size(k, AXIS_X), sums = 0, scaled = 0, gbps = device_gbps(d);
+    for (value_id v = 0; v < k->values.n; v++) {
+        if (k->values.at[v].kind != INST_REDUCE) continue;
+        sums++, scaled += !layout_adds_exactly(k, v);
+    }
+    double bytes = (8 * sums + 4 * scaled) * nx,
+           missed = fmax(0, 1 - 0.5 * (double)d->l2_bytes / bytes),
+           atomics = sums * all * ADD + scaled * all * SCALE + (sums + scaled) * all / nx * AGAIN +
+                     missed * (sums + scaled) * all * 2 * 64 / (gbps * 1e3),
+           memory = cost_traffic(k, y, 1) / (gbps * 1e3 * 0.85) + 2 * bytes / (gbps * 1e3),
+           work = OWN_ROW + column_work(k, MASK_R) + column_work(k, MASK_X | MASK_R),
+           busy = ((scaled > 0 ? 2 : 1) * all * work + nx * OWN_ROW) / d->warp /
+                  (d->units * 4 * 0.7 * device_clock_ghz(d) * 1e3);
+    return LAUNCH_US + WAIT_US * (1 + loads_of_sources(k)) + (scaled > 0 ? SECOND_US : 0) +
+           FINISH_US + hypot(memory, busy) + atomics +
+           BEGIN_US * (all / y->ur / THREADS + nx / y->bx);
+}
+
+/* The same in shared memory: a block looks at all sources of its span, some of a thread at a time,
+ * and meets three times. Not measured yet. */
+static double adds_here_cost(const struct kernel *k, const struct layout *y) {
+    const double LAUNCH_US = 1.1, WAIT_US = 0.6, MEETS_US = 0.6, EACH_US = 0.12, SOURCE = 70,
+                 OWN_ROW = 40, L2_FASTER = 1.3;
+    const struct device_limits *d = k->limits;
+    double gbps = device_gbps(d), ghz = device_clock_ghz(d),
+           tiles = ceil((double)layout_span(k) / y->bx), blocks = tiles * (double)layout_spans(k),
+           loads = loads_of_sources(k), warps = layout_warps(k, y),
+           chain = layout_brings_same(k) ? 1 : 2,
+           registers = fmin(255, 40 + y->ur * (4 + 2 * hit_words(k, y) / y->ur)),
+           resident =
+               fmin(d->max_threads_unit / y->threads, d->regs_unit / (registers * y->threads));
+    resident = floor(fmin(resident, (double)d->smem_unit / (y->smem + SMEM_RESERVED)));
+    resident = fmax(1, fmin(resident, d->max_blocks_unit));
+    double waves = ceil(blocks / (resident * d->units)),
+           alone = waves *
+                   (WAIT_US * (chain + fmax(0, loads - 1)) + MEETS_US + EACH_US * (y->ur + y->ex)),
+           each = (double)kernel_size(k, AXIS_R) * (double)ex_hint(k->ex, k->landing->inner) /
+                  (double)(y->ur * y->threads),
+           work =
+               y->ur * each * (SOURCE + column_work(k, MASK_R) + column_work(k, MASK_X | MASK_R)) +
+               y->ex * OWN_ROW,
+           busy = blocks * warps * work / (d->units * 4 * 0.7 * ghz * 1e3),
+           memory = cost_traffic(k, y, 1) / (gbps * 1e3 * 0.85) +
+                    (tiles - 1) * cost_traffic(k, y, 1) / (gbps * 1e3 * L2_FASTER);
+    return LAUNCH_US + hypot(hypot(memory, busy), alone);
+}
+
+/* And of blocks by which launches before have sorted them, each of which goes along its sources
+ * twice. Not measured yet. */
+static double turns_adds_cost(const struct kernel *k, const struct layout *y) {
+    const double WAIT_US = 0.6, CLEAR_US = 1, SOURCE = 60, OWN_ROW = 30, SCATTERED = 0.5;
+    const struct device_limits *d = k->limits;
+    double nr = (double)kernel_size(k, AXIS_R), buckets = (double)layout_buckets(k, y),
+           loads = layout_carried(k, y) == NO_VALUE ? loads_of_sources(k) : 0,
+           gbps = device_gbps(d);
+    double resident = floor(
+        fmin((double)d->smem_unit / (y->smem + SMEM_RESERVED), d->max_threads_unit / y->threads));
+    resident = fmin(resident, d->max_blocks_unit);
+    if (resident < 1) return 1e9;
+    double steps = ceil(nr / buckets / y->threads / y->ur),
+           waves = ceil(buckets / (resident * d->units)),
+           alone = waves * (2 * steps * WAIT_US * (1 + loads) + CLEAR_US + 0.1 * y->held);
+    double work = SOURCE + 2 * (column_work(k, MASK_R) + column_work(k, MASK_X | MASK_R)),
+           busy = (nr * work + kernel_size(k, AXIS_X) * OWN_ROW) / d->warp /
+                  (d->units * 4 * 0.7 * device_clock_ghz(d) * 1e3);
+    double memory =
+        cost_traffic(k, y, 1) / (gbps * 1e3 * 0.85) + loads * nr * 32 / (gbps * 1e3 * SCATTERED);
+    return buckets_us(k, y) + hypot(hypot(memory, busy), alone) + 1;
+}
+
 /* What sums that land come to is stored when they end: across, each has a sector of its own, in L2.
  * index_add to f32[9089, 85], stored transposed as well, takes an H200 7 us longer. */
 static double landed_across_us(const struct kernel *k) {
@@ -226,6 +308,10 @@ static double landed_across_us(const struct kernel *k) {
 }
 
 double cost_scattered(const struct kernel *k, const struct layout *y) {
-    double us = y->own ? own_cost(k, y) : y->turns ? turns_hits_cost(k, y) : hits_cost(k, y);
+    double us = y->own         ? own_cost(k, y)
+                : y->turns     ? (y->adds ? turns_adds_cost : turns_hits_cost)(k, y)
+                : y->adds_here ? adds_here_cost(k, y)
+                : y->adds      ? adds_cost(k, y)
+                               : hits_cost(k, y);
     return us + landed_across_us(k);
 }

@@ -184,7 +184,7 @@ bool layout_places_all(const struct kernel *k, const struct layout *y) {
 
 bool layout_lands_always(const struct kernel *k, const struct layout *y, value_id v) {
     if (!y->hits || v != k->landing->equal) return false;
-    if (y->own || y->turns) return true;
+    if (y->own || y->turns || y->adds) return true;
     if (k->limits->kind == DEVICE_CPU) return ex_divides(k->ex, y->bx, k->landing->inner);
     int tiles = tiles_of_row(k, y) ? 1 : y->held; /* with which all that is tried begins and ends */
     return !k->landing->wraps && ex_divides(k->ex, (int64_t)y->bx * tiles, k->landing->inner);
@@ -257,9 +257,14 @@ int64_t layout_buckets(const struct kernel *k, const struct layout *y) {
  * many of each bucket each warp has, or all pairs in their place. */
 int64_t layout_bucket_bytes(const struct kernel *k, const struct layout *y) {
     int64_t room = round_up(layout_buckets(k, y), 2), threads = layout_bucket_threads(k, y),
-            warps = threads / k->limits->warp, counts = 2 * warps * room,
+            warps = threads / k->limits->warp,
+            counts = 2 * (int64_t)layout_bucket_parts(k, y) * room,
             staged = 8 * threads * layout_bucket_each(k, y);
     return 8 * room + 4 * warps + (counts > staged ? counts : staged);
+}
+
+int layout_bucket_parts(const struct kernel *k, const struct layout *y) {
+    return y->adds ? 1 : layout_bucket_threads(k, y) / k->limits->warp;
 }
 
 int layout_bucket_threads(const struct kernel *k, const struct layout *y) {
@@ -341,6 +346,61 @@ value_id layout_carried(const struct kernel *k, const struct layout *y) {
             return NO_VALUE;
     bool floats = one != NO_VALUE && dtype_opmath(at(k, one)->dtype) == DT_F32;
     return floats ? one : NO_VALUE;
+}
+
+/* Is v, wherever something lands, a number of the input that has 11 bits at most, and whose last
+ * one is 2^-24 or more? */
+static bool is_short(const struct kernel *k, value_id v) {
+    const struct value_node *x = at(k, v);
+    enum dtype t = x->dtype;
+    if (x->kind == INST_LOAD)
+        return t == DT_F16 || t == DT_BOOL || t == DT_U8 || t == DT_I8 || t == DT_I16;
+    if (x->kind == INST_CONST) return x->number == 0 || x->number == 1;
+    if (x->kind == INST_CAST)
+        return dtype_opmath(t) == DT_F32 && t != DT_BF16 && is_short(k, x->args[0]);
+    if (x->kind != INST_OP || x->op != OP_WHERE) return false;
+    if (x->args[0] == k->landing->equal) return is_short(k, x->args[1]);
+    return is_short(k, x->args[1]) && is_short(k, x->args[2]);
+}
+
+bool layout_adds_in_l2(const struct layout *y) { return y->adds && !y->adds_here && !y->turns; }
+
+bool layout_adds_exactly(const struct kernel *k, value_id v) {
+    enum { ROOM = 63 - 40 }; /* numbers of up to 2^16 */
+    return dtype_is_index(at(k, v)->dtype) ||
+           (layout_adds_bits(k) <= ROOM && is_short(k, at(k, v)->args[0]));
+}
+
+int layout_adds_bits(const struct kernel *k) {
+    int bits = 0;
+    while ((int64_t)1 << bits < kernel_size(k, AXIS_R)) bits++;
+    return bits;
+}
+
+bool layout_brings_same(const struct kernel *k) {
+    struct exprs *e = k->ex;
+    ex inner = k->landing->inner, rows = k->landing->rows,
+       span = ex_index(e, "span", ex_const(e, layout_spans(k))), row = ex_index(e, "row", rows),
+       x = ex_add(e, ex_mul(e, ex_add(e, ex_mul(e, span, rows), row), inner),
+                  ex_index(e, "at", inner));
+    bool *marks = NEW_ARRAY(k->arena, bool, k->values.n);
+    for (value_id v = k->values.n; v-- > 0;) {
+        const struct value_node *n = at(k, v);
+        if (n->kind == INST_REDUCE) marks[n->args[0]] = true;
+        if (!marks[v] || v == k->landing->equal) continue;
+        if (n->index && ex_uses(e, ex_subst(e, n->index, &k->axis[AXIS_X], &x, 1), row))
+            return false;
+        for (int a = 0; a < n->n_args; a++) marks[n->args[a]] = true;
+    }
+    return true;
+}
+
+/* A sum of each element, and of floats a word for what the largest or no number at all is. */
+int64_t layout_adds_bytes(const struct kernel *k, const struct layout *y) {
+    int64_t bytes = 0;
+    for (value_id v = 0; v < k->values.n && layout_adds_in_l2(y); v++)
+        if (at(k, v)->kind == INST_REDUCE) bytes += kernel_size(k, AXIS_X) * (8 + 4);
+    return bytes;
 }
 
 int64_t layout_span(const struct kernel *k) {

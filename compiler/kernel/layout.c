@@ -630,12 +630,12 @@ static const char *check_hits(const struct kernel *k, struct layout *y, struct a
     if (y->t1 > 1)
         return arena_printf(a, "hits=%d has the threads of a block along x, all %d", y->hits,
                             y->threads);
-    if (y->own) return NULL; /* all is in registers */
+    if (y->own || (y->adds && !y->turns)) return NULL; /* all is in registers */
     int64_t sums = 0, lists = layout_listed(y) * (k->wide_index ? 12 : 8) + layout_warps(k, y) * 4;
     if (y->turns) lists = 0;
     for (value_id v = 0; v < k->values.n; v++)
         if (k->values.at[v].kind == INST_REDUCE)
-            sums += (int64_t)y->held * y->bx * reduction_bytes(k, v);
+            sums += (int64_t)y->held * y->bx * (y->adds ? 3 * 4 : reduction_bytes(k, v));
     sums = (sums + 15) / 16 * 16;
     if (sums + lists > k->limits->smem_block)
         return arena_printf(a, "needs %lld bytes of shared memory", (long long)(sums + lists));
@@ -652,8 +652,7 @@ static const char *check_turns(const struct kernel *k, const struct layout *y, s
     if (k->landing->wraps || !ex_is_const(k->ex, k->landing->inner, &inner) || inner != 1 ||
         !ex_is_const(k->ex, k->bound[AXIS_X], NULL))
         return "sort=3 needs rows of an element each, of a known number";
-    if (y->threads != k->limits->warp || y->vec > 1 || !is_power_of_two((int)each))
-        return "sort=3 needs warps=1, vec=1 and x a power of two";
+    if (y->vec > 1 || !is_power_of_two((int)each)) return "sort=3 needs vec=1 and x a power of two";
     if ((y->hits & (y->hits - 1)) || layout_bucket_threads(k, y) > k->limits->max_threads_block ||
         layout_bucket_bytes(k, y) > k->limits->smem_block)
         return arena_printf(a, "sort=3 has no room for blocks of hits=%d times 256 threads",
@@ -662,6 +661,54 @@ static const char *check_turns(const struct kernel *k, const struct layout *y, s
                ? NULL
                : arena_printf(a, "sort=3 by %lld blocks; %d is the limit",
                               (long long)layout_buckets(k, y), MOST_BUCKETS);
+}
+
+/* A thread has some of the block's sources, all at once; a sum is two words, beside its scale. */
+static const char *check_adds_here(const struct kernel *k, struct layout *y, struct arena *a) {
+    enum { MOST_EACH = 16, WORDS = 3 };
+    int64_t sums = 0, all = kernel_size(k, AXIS_R) * ex_hint(k->ex, k->landing->inner);
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        sums += x->kind == INST_REDUCE;
+    }
+    if (y->vec > 1 || y->ur > MOST_EACH || (int64_t)y->ur * y->threads < all)
+        return arena_printf(a, "sort=5 has %lld sources for %d threads, and vec=1", (long long)all,
+                            y->threads);
+    int64_t bytes = sums * WORDS * 4 * y->bx;
+    if (bytes > k->limits->smem_block)
+        return arena_printf(a, "needs %lld bytes of shared memory", (long long)bytes);
+    y->smem = (int)bytes;
+    return NULL;
+}
+
+/* Of whole numbers any order has the same sum. An element of x is one's alone, and so are sources,
+ * of which a row may have all. */
+static const char *check_adds(const struct kernel *k, struct layout *y, struct arena *a) {
+    enum { MOST_BITS = 24 };
+    int64_t most = INT32_MAX, nr, rows, nx;
+    if (!y->adds) return NULL;
+    if (!y->hits || y->split > 1 || k->limits->kind == DEVICE_CPU)
+        return "sort=4, or 5, needs hits, and split=1, on a GPU";
+    if (!ex_is_const(k->ex, k->bound[AXIS_R], &nr) ||
+        !ex_is_const(k->ex, k->landing->rows, &rows) ||
+        !ex_is_const(k->ex, k->landing->inner, NULL) || !ex_is_const(k->ex, k->bound[AXIS_X], &nx))
+        return "sort=4, or 5, needs sources and rows of known numbers";
+    if (nx % y->vec || nx % layout_span(k))
+        return "sort=4, or 5, needs vectors that divide x, and rows that begin again in known "
+               "places";
+    if (nr / rows >= most / nx || layout_adds_bits(k) > MOST_BITS ||
+        layout_adds_bytes(k, y) > most / 4)
+        return arena_printf(a, "sort=4, or 5, of %lld sources to %lld elements: too many",
+                            (long long)nr, (long long)nx);
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (x->kind != INST_REDUCE) continue;
+        bool whole = dtype_is_index(x->dtype) && layout_adds_in_l2(y),
+             floats = dtype_opmath(x->dtype) == DT_F32;
+        if (x->reduction != REDUCTION_SUM || !(whole || floats))
+            return "whole numbers are added for sums of f32, or with sort=4 of integers";
+    }
+    return y->adds_here ? check_adds_here(k, y, a) : NULL;
 }
 
 static const char *check_grid(int64_t blocks, struct arena *a) {
@@ -699,7 +746,8 @@ static const char *gpu_layout(const struct kernel *k, const struct config *c, st
     y->threads = warps * k->limits->warp;
     if (y->ex > MAX_ELEMENTS) return arena_printf(a, "%d rows a thread", y->ex);
     int vx = y->rows_inner ? y->vec : 1, vr = y->rows_inner ? 1 : y->vec;
-    if (y->hits && !y->own) { /* a thread's rows are one tile after the other */
+    if (y->hits && !y->own &&
+        (!y->adds || y->turns)) { /* a thread's rows are one tile after the other */
         if (x % y->ex) return arena_printf(a, "x=%d is no multiple of rows=%d", x, y->ex);
         y->held = y->ex, x /= y->held, y->ex = 1;
     }
@@ -1010,7 +1058,7 @@ static const char *check_knobs(const struct config *c, enum kernel_kind kind, st
     if (c->knob[KNOB_turn] && kind == KERNEL_CHAINED) return "turn is no knob of chained products";
     if (c->knob[KNOB_keep] > 2) return "keep is 0, 1 or 2";
     if (c->knob[KNOB_flat] > 2) return "flat is 0, 1 or 2";
-    if (c->knob[KNOB_sort] > 3) return "sort is 0, 1, 2 or 3";
+    if (c->knob[KNOB_sort] > 5) return "sort is 0 to 5";
     if (c->knob[KNOB_pairs] > 2) return "pairs is 0, 1 or 2";
     if (c->knob[KNOB_mma] > 2) return "mma is 0, 1 or 2";
     for (size_t i = 0; i < sizeof dot_only / sizeof *dot_only && !dot; i++)
@@ -1077,9 +1125,12 @@ static const char *find_layout(const struct kernel *k, const struct config *c, s
                          .look_back = c->knob[KNOB_look_back] == 1,
                          .ahead = c->knob[KNOB_ahead] == 1,
                          .hits = c->knob[KNOB_hits],
-                         .sorted = c->knob[KNOB_sort] > 0,
+                         .sorted = c->knob[KNOB_sort] > 0 && c->knob[KNOB_sort] < 4,
                          .own = c->knob[KNOB_sort] == 2,
-                         .turns = c->knob[KNOB_sort] == 3};
+                         .turns = c->knob[KNOB_sort] == 3,
+                         .adds = c->knob[KNOB_sort] >= 4 ||
+                                 (c->knob[KNOB_sort] == 3 && c->knob[KNOB_warps] > 1),
+                         .adds_here = c->knob[KNOB_sort] == 5};
     bool gpu = k->limits->kind == DEVICE_CUDA,
          dot = k->kind == KERNEL_MATMUL || k->kind == KERNEL_CHAINED;
     if (k->kind == KERNEL_PERSISTENT) return persistent_layout(k, c, y, a);
@@ -1118,6 +1169,7 @@ static const char *find_layout(const struct kernel *k, const struct config *c, s
     if (!bad) bad = check_sort(k, y, a);
     if (!bad) bad = check_own(k, y, a);
     if (!bad) bad = check_turns(k, y, a);
+    if (!bad) bad = check_adds(k, y, a);
     if (!bad) bad = check_blocks(k, c, y, a);
     if (!bad) bad = check_fit(k, c->knob[KNOB_fit], y, a);
     if (!bad) bad = check_stages(k, c->knob[KNOB_stages], y, a);

@@ -104,6 +104,11 @@ struct layout {
     int held;       /* hits: tiles of bx rows whose results a block has in shared memory */
     bool turns;     /* sorted: only by blocks of a warp, whose threads have a source each; what goes
                        to one row is added in turn */
+    bool adds;      /* hits, not sorted: sources are added up as whole numbers, whose order does
+                       not matter, by atomics in launches before; see cuda_adds.c. Turns: of more
+                       than a warp, in shared memory */
+    bool adds_here; /* adds: in a block's shared memory, which has a part of a span, and looks at
+                       all sources of that; x=span*layout_span + tile*bx + e*t0 + tx */
     bool turn;      /* pointwise: what lies across the columns is read along the rows, see below */
     bool grid_r;    /* pointwise: columns are spread over blocks, not looped over */
     /* Blocks go by runs of `mirrored` places, of which a block has `mirror_each` and each has
@@ -311,6 +316,9 @@ int64_t layout_buckets(const struct kernel *k, const struct layout *y);
 enum { BUCKET_EACH = 16 };
 int layout_bucket_each(const struct kernel *k, const struct layout *y);
 int64_t layout_bucket_blocks(const struct kernel *k, const struct layout *y);
+/* Arrays by which a block ranks its sources: of each warp, but where their order does not matter.
+ */
+int layout_bucket_parts(const struct kernel *k, const struct layout *y);
 int layout_bucket_threads(const struct kernel *k, const struct layout *y);
 int64_t layout_bucket_bytes(const struct kernel *k, const struct layout *y);
 int64_t layout_sort_begin(const struct kernel *k, const struct layout *y);
@@ -324,6 +332,17 @@ bool layout_sorts(const struct kernel *k, const struct layout *y);
 /* Turns: the one number by which what a source brings stands on the source, of f32: the launches
  * before bring it along, and nobody has to look the source up. NO_VALUE: there is no such one. */
 value_id layout_carried(const struct kernel *k, const struct layout *y);
+/* Adds: does what reduction v takes keep all of its bits as a multiple of 2^-24, whatever the
+ * order? Else a launch finds the largest number of each element first. By how many bits numbers,
+ * of whose scale the largest is, leave room for the sum of all. Bytes that are 0 between launches.
+ */
+bool layout_adds_in_l2(const struct layout *y); /* not in shared memory */
+bool layout_adds_exactly(const struct kernel *k, value_id v);
+int layout_adds_bits(const struct kernel *k);
+/* Is what a source brings the same wherever it lands, of elements at one place of all rows of a
+ * span? Then it is loaded before that is known. */
+bool layout_brings_same(const struct kernel *k);
+int64_t layout_adds_bytes(const struct kernel *k, const struct layout *y);
 /* Own: elements of x before rows begin again, and how often they do. */
 int64_t layout_span(const struct kernel *k);
 int64_t layout_spans(const struct kernel *k);

@@ -254,6 +254,7 @@ static void put_phase(struct buf *b, const struct block *p, uint32_t i) {
         buf_printf(b, "phase %u: columns%s whose v%u lands, in steps of %d\n", i,
                    p->layout.own      ? ", sorted and a thread's own,"
                    : p->layout.turns  ? ", sorted by blocks and in turns,"
+                   : p->layout.adds   ? ", added as whole numbers,"
                    : p->layout.sorted ? ", sorted,"
                                       : "",
                    k->landing->target, p->layout.br);

@@ -144,7 +144,7 @@ static int add_looking(const struct space *s, uint32_t from, struct config *list
  * cost model says; and some that sort them before, unless they are far behind. */
 static int add_listing(const struct space *s, uint32_t from, struct config *list) {
     enum { FAR = 5 };
-    int added = 0, most[4] = {MAX_LISTING, 2, MAX_OWN, MAX_OWN};
+    int added = 0, most[] = {MAX_LISTING, 2, MAX_OWN, MAX_OWN, MAX_OWN, MAX_OWN};
     for (uint32_t i = from; i < s->all.n; i++) {
         const struct config *c = &s->all.at[i].c;
         int sort = c->knob[KNOB_sort];
@@ -312,7 +312,8 @@ static struct space all_configs(const struct kernel *k, struct arena *a) {
     else if (k->rows_inner && k->kind == KERNEL_SCAN)
         propose_scan_rows(&s);
     else if (k->rows_inner)
-        propose_rows(&s), propose_hits(&s), propose_own_hits(&s), propose_in_turn(&s);
+        propose_rows(&s), propose_hits(&s), propose_own_hits(&s), propose_in_turn(&s),
+            propose_turns_adds(&s), propose_adds(&s);
     else
         propose_columns(&s);
     if (s.all.n) sort_by_cost(&s);

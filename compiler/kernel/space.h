@@ -86,6 +86,8 @@ void propose_rows(struct space *s);
 void propose_hits(struct space *s);
 void propose_own_hits(struct space *s);
 void propose_in_turn(struct space *s);
+void propose_turns_adds(struct space *s);
+void propose_adds(struct space *s);
 void propose_sort(struct space *s);
 void propose_scan_rows(struct space *s);
 void propose_pointwise(struct space *s);

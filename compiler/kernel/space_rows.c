@@ -366,6 +366,47 @@ void propose_in_turn(struct space *s) {
                                       K(rows, held), K(hits, hits), K(sort, 3)));
 }
 
+/* And by blocks of more warps, of more rows, as whole numbers have one sum in any order. */
+void propose_turns_adds(struct space *s) {
+    enum { SORTED = 256 * BUCKET_EACH, MOST = 8192 };
+    const struct kernel *k = s->k;
+    if (!k->landing) return;
+    for (int warps = 4; warps * k->limits->warp <= k->limits->max_threads_block; warps *= 2)
+        for (int held = 1; held * warps * k->limits->warp <= MOST; held *= 2)
+            for (int u = 1; u <= 8; u *= 2)
+                for (int hits = 1; hits <= 4; hits *= 2)
+                    if (hits == 1 || size_of(k, AXIS_R) / (SORTED * hits) > k->limits->units / 2)
+                        propose(s, CONFIG(K(x, k->limits->warp * warps * held), K(r, u),
+                                          K(warps, warps), K(vec, 1), K(rows, held > 1 ? held : 0),
+                                          K(hits, hits), K(sort, 3)));
+}
+
+/* Or nobody sorts them, as whole numbers have one sum in any order: in L2, in launches whose
+ * threads have some sources each; or in shared memory of blocks that look at all sources of a
+ * span. */
+void propose_adds(struct space *s) {
+    enum { MOST = 16 };
+    const struct kernel *k = s->k;
+    int64_t inner;
+    int warp = k->limits->warp;
+    if (!k->landing || !ex_is_const(k->ex, k->landing->inner, &inner) || !inner) return;
+    if (!ex_is_const(k->ex, k->landing->rows, NULL) || size_of(k, AXIS_R) < 1) return;
+    for (int vec = widest_divisor(k, AXIS_X); vec >= 1; vec /= 2)
+        for (int warps = 2; warps <= 8 && vec <= 4; warps *= 2)
+            for (int u = 1; u <= 8; u *= 2)
+                propose(s, CONFIG(K(x, warps * warp * vec), K(r, u), K(warps, warps), K(vec, vec),
+                                  K(hits, 1), K(sort, 4)));
+    int64_t all = size_of(k, AXIS_R) * inner, span = layout_span(k);
+    for (int warps = 2; warps * warp <= k->limits->max_threads_block; warps *= 2) {
+        int64_t threads = (int64_t)warps * warp, u = tile_count(all, threads);
+        for (int held = 1; held <= MOST && u <= MOST; held *= 2) {
+            if (held > 1 && held / 2 * threads >= span) break;
+            propose(s, CONFIG(K(x, (int)threads * held), K(r, (int)u), K(warps, warps), K(vec, 1),
+                              K(rows, held > 1 ? held : 0), K(hits, 1), K(sort, 5)));
+        }
+    }
+}
+
 /* What sorts alone has nothing to choose from: how it goes about it is by how much there is. */
 void propose_sort(struct space *s) { propose(s, CONFIG(K(sort, 2))); }
 

@@ -7,8 +7,9 @@
  *   b3[i0, i1, i2] = maximum(maximum(maximum(b0[i0, i1*2, i2*2], ...), ...), ...)
  *
  * A kernel has one kind of rows, so the two would be two kernels, with b3 in memory between them.
- * Only where a single reduction is all that comes of it: for a second one the taps would be loaded
- * again. And only if nobody else reads what it reads: two that do are one kernel as they are.
+ * Only where a single reduction, or a scan of little, is all that comes of it: for a second one
+ * the taps would be loaded again. And only if nobody else reads what it reads: two that do are one
+ * kernel as they are.
  *
  * On a GPU: a CPU would divide the index of every element by the width of the image, which its
  * compiler makes no vectors of.
@@ -33,6 +34,13 @@ static const struct nest *nest_at(const struct unroller *u, uint32_t n) {
     return &u->l->nests.at[n];
 }
 
+/* Is what it goes through so little that a launch takes longer than to load taps one by one, as
+ * scans do? */
+static bool is_little(const struct unroller *u, const struct nest *n) {
+    enum { BYTES = 1 << 20 };
+    return buffer_bytes(u->l, n->out) <= BYTES;
+}
+
 /* Is nest *found all that reduces or scans what depends on b? *found is NO_NEST until one does. */
 static bool leads_to_one(const struct unroller *u, buffer_id b, uint32_t *found) {
     if (u->l->buffers.at[b].kind != BUFFER_TEMP) return false;
@@ -41,9 +49,9 @@ static bool leads_to_one(const struct unroller *u, buffer_id b, uint32_t *found)
     for (uint32_t r = u->readers.begin[b]; r < u->readers.begin[b + 1]; r++) {
         uint32_t k = u->readers.nest[r];
         const struct nest *n = nest_at(u, k);
-        if (n->scan || n->matmul) return false;
-        if (!n->n_reduce && !leads_to_one(u, n->out, found)) return false;
-        if (!n->n_reduce) continue;
+        if (n->matmul || (n->scan && !is_little(u, n))) return false;
+        if (!n->n_reduce && !n->scan && !leads_to_one(u, n->out, found)) return false;
+        if (!n->n_reduce && !n->scan) continue;
         if (*found != NO_NEST && *found != k) return false;
         *found = k;
     }

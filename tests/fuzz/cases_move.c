@@ -397,6 +397,70 @@ static const char *const many[][2] = {
      "x=256 r=2 warps=1 vec=1 rows=8 hits=4 sort=3"},
 };
 
+/* The same added up as whole numbers: by the largest of each row, of f16 and of whole numbers
+ * without; rows and sources that no block has whole; some land nowhere, all on one row, rows begin
+ * again; several reductions; numbers near the ends of f32, infinities and nan. */
+static const char *const adds[][2] = {
+    {"graph(%x: f32[40], %i: i64[9000], %s: f32[9000]) {\n %j = remainder(%i, 40)\n"
+     " %a = index_add(%x, 0, %j, %s)\n return %a\n}\n",
+     "x=64 r=4 warps=2 vec=1 hits=1 sort=4"},
+    {"graph(%x: f16[3000], %i: i64[7000], %k: i64[7000]) {\n %j = remainder(%i, 3000)\n"
+     " %h = remainder(%k, 3000)\n %s = index(%x, [%h], [0])\n %z = zeros([3000], f16)\n"
+     " %a = index_add(%z, 0, %j, %s)\n %b = relu(%a)\n return %b\n}\n",
+     "x=128 r=2 warps=2 vec=2 hits=1 sort=4"},
+    {"graph(%x: bf16[3000], %i: i64[7000], %s: bf16[7000]) {\n %j = remainder(%i, 3000)\n"
+     " %e = exp(%s)\n %a = index_add(%x, 0, %j, %e, 0.5)\n %b = relu(%a)\n return %b\n}\n",
+     "x=256 r=1 warps=4 vec=1 rows=2 hits=1 sort=4"},
+    {"graph(%x: i32[5000], %i: i64[12000], %s: i32[12000]) {\n %j = remainder(%i, 300)\n"
+     " %k = add(%j, 1000)\n %a = index_add(%x, 0, %k, %s)\n return %a\n}\n",
+     "x=512 r=8 warps=4 vec=4 hits=1 sort=4"},
+    {"graph(%i: i64[3000], %s: f32[3000]) {\n %r = remainder(%i, 180)\n %j = sub(%r, 90)\n"
+     " %z = zeros([90], f32)\n %n = lt(%j, 0)\n %p = add(%j, 90)\n %k = where(%n, %p, %j)\n"
+     " %a = index_add(%z, 0, %k, %s)\n return %a\n}\n",
+     "x=32 r=8 warps=1 vec=1 hits=1 sort=4"},
+    {"graph(%x: f32[70], %i: i64[2000], %s: f32[2000]) {\n %j = remainder(%i, 1)\n"
+     " %k = add(%j, 69)\n %a = index_add(%x, 0, %k, %s)\n return %a\n}\n",
+     "x=64 r=4 warps=1 vec=2 hits=1 sort=4"},
+    {"graph(%x: bf16[3, 2048], %i: i64[3, 3000], %s: bf16[3, 3000]) {\n"
+     " %j = remainder(%i, 2048)\n %a = scatter_add(%x, 1, %j, %s)\n return %a\n}\n",
+     "x=512 r=2 warps=4 vec=4 hits=1 sort=4"},
+    {"graph(%x: f32[5, 48, 4], %i: i64[900], %s: f32[5, 900, 4]) {\n %j = remainder(%i, 48)\n"
+     " %a = index_add(%x, 1, %j, %s)\n %e = exp(%a)\n return %e\n}\n",
+     "x=128 r=4 warps=2 vec=2 hits=1 sort=4"},
+    {"graph(%h: f16[500, 8], %i: i64[900], %s: f16[900, 8]) {\n"
+     " %k = mul(%i, 37)\n %j = remainder(%k, 500)\n %z = zeros([500, 8], f16)\n"
+     " %a = index_add(%z, 0, %j, %s)\n %c = add(%h, %a)\n return %c\n}\n",
+     "x=128 r=2 warps=1 vec=4 hits=1 sort=4"},
+    {"graph(%x: f32[300], %i: i64[2000], %s: f32[2000]) {\n %j = remainder(%i, 300)\n"
+     " %l = mul(%s, %s)\n"
+     " %e = mul(%l, 4.0)\n %g = exp(%e)\n %a = index_add(%x, 0, %j, %g)\n return %a\n}\n",
+     "x=64 r=1 warps=2 vec=1 hits=1 sort=4"},
+    /* in shared memory of blocks by which sources are sorted, whose numbers come along or not */
+    {"graph(%x: f32[4000], %i: i64[9000], %s: f32[9000]) {\n %h = mul(%i, 997)\n"
+     " %j = remainder(%h, 4000)\n %a = index_add(%x, 0, %j, %s)\n return %a\n}\n",
+     "x=1024 r=2 warps=8 vec=1 rows=4 hits=1 sort=3"},
+    {"graph(%x: bf16[3000], %i: i64[7000], %s: bf16[7000], %t: bf16[3000]) {\n"
+     " %j = remainder(%i, 3000)\n %u = index(%t, [%j], [0])\n %m = mul(%u, %s)\n"
+     " %a = index_add(%x, 0, %j, %m)\n %b = relu(%a)\n return %b\n}\n",
+     "x=512 r=1 warps=16 vec=1 hits=2 sort=3"},
+    /* in shared memory: of all sources of a span, whose places blocks share, or one has */
+    {"graph(%x: f32[5, 48, 4], %i: i64[900], %s: f32[5, 900, 4]) {\n %j = remainder(%i, 48)\n"
+     " %a = index_add(%x, 1, %j, %s)\n %e = exp(%a)\n return %e\n}\n",
+     "x=256 r=16 warps=8 vec=1 hits=1 sort=5"},
+    {"graph(%x: f32[1048], %i: i64[1100], %s: f32[1100], %t: f32[1048]) {\n"
+     " %j = remainder(%i, 1048)\n %u = index(%t, [%j], [0])\n %v = mul(%u, %s)\n"
+     " %a = index_add(%x, 0, %j, %v)\n return %a\n}\n",
+     "x=512 r=8 warps=8 vec=1 rows=2 hits=1 sort=5"},
+    {"graph(%i: i64[3000], %s: f32[3000]) {\n %r = remainder(%i, 180)\n %j = sub(%r, 90)\n"
+     " %z = zeros([90], f32)\n %n = lt(%j, 0)\n %p = add(%j, 90)\n %k = where(%n, %p, %j)\n"
+     " %m = mul(%s, %s)\n %b = mul(%m, 4.0)\n %e = exp(%b)\n"
+     " %a = index_add(%z, 0, %k, %e)\n return %a\n}\n",
+     "x=256 r=16 warps=8 vec=1 hits=1 sort=5"},
+    {"graph(%x: f32[70], %i: i64[2000], %s: f32[2000]) {\n %j = remainder(%i, 1)\n"
+     " %k = add(%j, 69)\n %a = index_add(%x, 0, %k, %s)\n return %a\n}\n",
+     "x=256 r=8 warps=8 vec=1 hits=1 sort=5"},
+};
+
 /* What lies across, within guards: pads and pieces that end within a tile; rows that neighbours in
  * memory are, whose order in what is stored is another. */
 static const char *const turned[][2] = {
@@ -517,6 +581,10 @@ void cases_move(struct arena *a, case_vec *out) {
         vec_push(a, out,
                  ((struct case_graph){
                      .text = turns[i][0], .every = CASES_DEFAULT, .config = turns[i][1]}));
+    for (size_t i = 0; i < sizeof adds / sizeof *adds; i++)
+        vec_push(a, out,
+                 ((struct case_graph){
+                     .text = adds[i][0], .every = CASES_DEFAULT, .config = adds[i][1]}));
     for (size_t i = 0; i < sizeof many / sizeof *many; i++)
         vec_push(a, out,
                  ((struct case_graph){

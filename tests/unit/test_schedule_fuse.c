@@ -696,8 +696,16 @@ static void test_unrolled(void **state) {
          " return %m\n}\n",
          1,
          {NULL}},
+        {"graph(%x: bf16[12, 6, 17, 8]) {\n %p = max_pool(%x, [3], [1])\n %c = cumsum(%p, 0)\n"
+         " return %c\n}\n",
+         1, /* a scan of little */
+         {NULL}},
     };
     static const struct fusion apart[] = {
+        {"graph(%x: bf16[120, 60, 130, 130]) {\n %p = max_pool(%x, [3], [1])\n"
+         " %c = cumsum(%p, 0)\n return %c\n}\n",
+         2, /* of much */
+         {NULL}},
         {"graph(%x: f32[64, 17, 32]) {\n %p = prod(%x, 1)\n %m = amax(%p, 1)\n return %m\n}\n",
          2, /* not that short */
          {NULL}},

@@ -638,15 +638,32 @@ K_DEVICE void k_bucket_rank(const unsigned (&keys)[EACH], unsigned (&rank)[EACH 
     __syncthreads();
 }
 
+/* The same where their order does not matter, with one array for the block. */
+template <int EACH>
+K_DEVICE void k_bucket_deal(const unsigned (&keys)[EACH], unsigned (&rank)[EACH / 2], int shift, int room,
+                            unsigned short *all) {
+    unsigned *const words = (unsigned *)all;
+    for (int d = (int)threadIdx.x; d < room / 2; d += (int)blockDim.x) words[d] = 0;
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {
+        const int d = (int)(keys[i] >> shift);
+        const unsigned own = keys[i] != 0xffffffffu ? k_half(atomicAdd(words + d / 2, d & 1 ? 0x10000u : 1u), d) : 0;
+        rank[i / 2] = i & 1 ? rank[i / 2] | own << 16 : own;
+    }
+    __syncthreads();
+}
+
 /* ... and to their places: next[d] is where the block's next source of bucket d goes. A pair is a key and, in its upper half,
  * a name. A thread has the numbers of two buckets, a word, at a time. Pairs come to lie in order in shared memory first, where
- * `warps` was, as those of a bucket are stored beside each other; starts[d]: where those of bucket d begin there. */
-template <int WARPS, int WORDS, int EACH>
+ * `warps`, of PARTS arrays, was, as those of a bucket are stored beside each other; starts[d]: where those of bucket d begin
+ * there. */
+template <int WARPS, int WORDS, int PARTS, int EACH>
 K_DEVICE void k_bucket_move(const unsigned (&keys)[EACH], const unsigned (&named)[EACH], unsigned (&rank)[EACH / 2], int shift,
                             int room, unsigned *next, unsigned *starts, unsigned *sums, unsigned short *warps,
                             unsigned long long *pairs) {
     enum { THREADS = WARPS * 32 };
-    const unsigned short *const own = warps + (int)(threadIdx.x / 32) * room;
+    const unsigned short *const own = warps + (PARTS > 1 ? (int)(threadIdx.x / 32) * room : 0);
     unsigned long long *const staged = (unsigned long long *)warps;
     unsigned all[WORDS], n = 0;
 #pragma unroll
@@ -656,7 +673,7 @@ K_DEVICE void k_bucket_move(const unsigned (&keys)[EACH], const unsigned (&named
         all[c] = 0;
         if (word < room / 2)
 #pragma unroll 8
-            for (int w = 0; w < WARPS; w++) {
+            for (int w = 0; w < PARTS; w++) {
                 const unsigned count = at[w * (room / 2)];
                 at[w * (room / 2)] = all[c];
                 all[c] += count; /* of both: a block has fewer than 2^16 */
@@ -843,6 +860,72 @@ K_DEVICE void k_sort_list(const unsigned *list, unsigned n, unsigned rows, unsig
             at += __popc(mask);
         }
     }
+}
+
+/* Sums of floats whose order does not matter, as they are sums of whole numbers. Beside each is a word: the exponent, as in
+ * its bits, of the largest number that is added, or more where one is none. */
+enum { K_ADDS_INF = 0x100, K_ADDS_LESS = 0x200, K_ADDS_NAN = 0x400 }; /* infinity, -infinity */
+K_DEVICE unsigned k_exponent(float v) { return k_as_uint(v) >> 23 & 0xff; }
+K_DEVICE void k_add_no_number(unsigned *word, float v) {
+    atomicOr(word, v != v ? (unsigned)K_ADDS_NAN : v > 0 ? (unsigned)K_ADDS_INF : (unsigned)K_ADDS_LESS);
+}
+K_DEVICE void k_add_scale(unsigned *word, float v) {
+    const unsigned exponent = k_exponent(v);
+    if (exponent == 0xff)
+        k_add_no_number(word, v);
+    else if (exponent)
+        atomicMax(word, exponent);
+}
+
+/* 2^n, |n| < 250. */
+K_DEVICE double k_two_to(int n) {
+    const int half = n / 2;
+    return (double)k_as_float((unsigned)(half + 127) << 23) * (double)k_as_float((unsigned)(n - half + 127) << 23);
+}
+
+/* By how many bits a whole number is more, of an element whose word that is: 2^BITS of what is added, each less than
+ * 2^(word - 126), are less than 2^62. */
+template <int BITS> K_DEVICE int k_adds_shift(unsigned word) { return 62 - BITS + 126 - (int)word; }
+template <int BITS> K_DEVICE void k_add_scaled(unsigned long long *sum, unsigned word, float v) {
+    if (word < (unsigned)K_ADDS_INF && v != 0.0f)
+        atomicAdd(sum, (unsigned long long)(long long)rint((double)v * k_two_to(k_adds_shift<BITS>(word))));
+}
+/* Of what is a multiple of 2^-24. */
+K_DEVICE void k_add_short(unsigned long long *sum, unsigned *word, float v) {
+    if (k_exponent(v) == 0xff)
+        k_add_no_number(word, v);
+    else if (v != 0.0f)
+        atomicAdd(sum, (unsigned long long)(long long)(v * 16777216.0f));
+}
+
+K_DEVICE float k_no_sum(unsigned word) { /* of infinities and what is no number */
+    return word >> 8 == 1 ? k_inf() : word >> 8 == 2 ? -k_inf() : k_nan();
+}
+
+/* What was added, by so many bits more, and none of it is left. */
+K_DEVICE float k_take_sum(unsigned long long *sum, unsigned *word, int shift) {
+    const long long all = (long long)*sum;
+    const unsigned none = *word;
+    *sum = 0;
+    if (none) *word = 0;
+    if (none < (unsigned)K_ADDS_INF) return (float)((double)all * k_two_to(-shift));
+    return k_no_sum(none);
+}
+template <int BITS> K_DEVICE float k_take_scaled(unsigned long long *sum, unsigned *word) {
+    return k_take_sum(sum, word, k_adds_shift<BITS>(*word));
+}
+
+/* The same in shared memory, whose atomics have 32 bits: sum[0], and what that carries with the upper half in sum[apart]. */
+template <int BITS> K_DEVICE void k_add_here(unsigned *sum, int apart, unsigned word, float v) {
+    if (word >= (unsigned)K_ADDS_INF || v == 0.0f) return;
+    const unsigned long long all = (unsigned long long)(long long)rint((double)v * k_two_to(k_adds_shift<BITS>(word)));
+    const unsigned low = (unsigned)all, before = atomicAdd(sum, low);
+    atomicAdd(sum + apart, (unsigned)(all >> 32) + (before + low < low));
+}
+template <int BITS> K_DEVICE float k_sum_here(const unsigned *sum, int apart, unsigned word) {
+    const long long all = (long long)((unsigned long long)sum[apart] << 32 | sum[0]);
+    if (word < (unsigned)K_ADDS_INF) return (float)((double)all * k_two_to(-k_adds_shift<BITS>(word)));
+    return k_no_sum(word);
 }
 
 /* The first of n sorted keys that is not less. */
