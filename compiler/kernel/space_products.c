@@ -233,6 +233,28 @@ static void propose_lines(struct space *s, int stages) {
     }
 }
 
+/* Three warpgroups with tiles in turn, or four, each of half as many sums: where columns are turned
+ * behind the products, one warpgroup alone waits for most of what it does, and takes several times
+ * as long as its products. */
+static void propose_more_turns(struct space *s, int stages) {
+    static const int tiles[][2] = {{64, 128}, {128, 64}, {64, 64}};
+    int warps = 128 / s->k->limits->warp;
+    for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
+        for (int turns = 2; turns <= 3; turns++) {
+            int m = tiles[i][0], n = tiles[i][1];
+            struct config c =
+                CONFIG(K(m, m), K(n, n), K(k, 128 / element(s)), K(mma, 1), K(stages, 2),
+                       K(warps, (turns + 2) * warps), K(pingpong, turns));
+            struct layout y;
+            if (size_of(s->k, AXIS_N) < n || kernel_layout(s->k, &c, &y, s->arena)) continue;
+            if (!y.product->turned || matrix_all_tiles(s->k, &y) <= turns * s->k->limits->units)
+                continue;
+            propose_staged(s, c, stages);
+            c.knob[KNOB_band] = 16;
+            propose_staged(s, c, stages);
+        }
+}
+
 /* On the matrix units. Sums that are promoted need twice the registers, and three planes of each
  * factor three times the stages' memory: what does not fit is refused. */
 static void propose_mma(struct space *s) {
@@ -292,12 +314,14 @@ static void propose_mma(struct space *s) {
             c.knob[KNOB_band] = 16;
             propose_staged(s, c, MOST_STAGES);
         }
+    propose_more_turns(s, MOST_STAGES);
     propose_even(s, MOST_STAGES);
     propose_lines(s, MOST_STAGES);
     /* Two blocks a multiprocessor, of tiles that leave room for two. */
     static const int halves[][2] = {{64, 192}, {64, 128}, {64, 96},  {64, 80},  {64, 64},
                                     {128, 64}, {128, 48}, {128, 32}, {128, 24}, {128, 16}};
-    bool lies = s->lies && (!may_make_planes(s->k) || s->k->im2col[0][0]->channels <= FEW_CHANNELS);
+    bool few = s->lies && s->k->im2col[0][0]->channels <= FEW_CHANNELS;
+    bool lies = few || (s->lies && !may_make_planes(s->k));
     for (size_t i = 0; i < sizeof halves / sizeof *halves; i++) {
         int n = halves[i][1];
         if (n < 64 && (!lies || columns > n || columns <= n - 8)) continue;
@@ -308,7 +332,7 @@ static void propose_mma(struct space *s) {
         c.knob[KNOB_pairs] = 1;
         if (may_make_planes(s->k)) propose_windows(s, c, MOST_STAGES);
         c.knob[KNOB_pairs] = 0, c.knob[KNOB_cluster] = 2;
-        if (lies && n <= 64 && n % 16 == 0) propose_windows(s, c, MOST_STAGES);
+        if (lies && !few && n < 64 && n % 16 == 0) propose_windows(s, c, MOST_STAGES);
     }
 }
 
