@@ -237,7 +237,10 @@ static void propose_lines(struct space *s, int stages) {
  * behind the products, one warpgroup alone waits for most of what it does, and takes several times
  * as long as its products. */
 static void propose_more_turns(struct space *s, int stages) {
-    static const int tiles[][2] = {{64, 128}, {128, 64}, {64, 64}};
+    enum { LONG = 16 }; /* instructions */
+    static const int tiles[][2] = {{64, 128}, {128, 64}, {64, 64}, {64, 192}};
+    bool taps = im2col_has_taps(s->k->im2col[0][0]) || im2col_has_taps(s->k->im2col[1][0]);
+    bool is_long = taps && epilogue_size(s->k, 1) >= LONG;
     int warps = 128 / s->k->limits->warp;
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
         for (int turns = 2; turns <= 3; turns++) {
@@ -247,7 +250,8 @@ static void propose_more_turns(struct space *s, int stages) {
                        K(warps, (turns + 2) * warps), K(pingpong, turns));
             struct layout y;
             if (size_of(s->k, AXIS_N) < n || kernel_layout(s->k, &c, &y, s->arena)) continue;
-            if (!y.product->turned || matrix_all_tiles(s->k, &y) <= turns * s->k->limits->units)
+            if (!(y.product->turned || is_long) ||
+                matrix_all_tiles(s->k, &y) <= turns * s->k->limits->units)
                 continue;
             propose_staged(s, c, stages);
             c.knob[KNOB_band] = 16;
