@@ -233,30 +233,34 @@ static void propose_lines(struct space *s, int stages) {
     }
 }
 
-/* Three warpgroups with tiles in turn, or four, each of half as many sums: where columns are turned
- * behind the products, one warpgroup alone waits for most of what it does, and takes several times
- * as long as its products. */
+/* Three warpgroups with tiles in turn, or four, each of half as many sums, alone or in clusters:
+ * where columns are turned behind the products, or what stands there is long, one warpgroup alone
+ * waits for most of what it does, and takes several times as long as its products. */
 static void propose_more_turns(struct space *s, int stages) {
-    enum { LONG = 16 }; /* instructions */
-    static const int tiles[][2] = {{64, 128}, {128, 64}, {64, 64}, {64, 192}};
+    enum { LONG = 16 };            /* instructions */
+    static const int tiles[][3] = {/* m, n, pingpong */
+                                   {64, 128, 2},
+                                   {64, 128, 3},
+                                   {128, 64, 2},
+                                   {128, 64, 3},
+                                   {64, 192, 2}};
     bool taps = im2col_has_taps(s->k->im2col[0][0]) || im2col_has_taps(s->k->im2col[1][0]);
     bool is_long = taps && epilogue_size(s->k, 1) >= LONG;
     int warps = 128 / s->k->limits->warp;
-    for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
-        for (int turns = 2; turns <= 3; turns++) {
-            int m = tiles[i][0], n = tiles[i][1];
-            struct config c =
-                CONFIG(K(m, m), K(n, n), K(k, 128 / element(s)), K(mma, 1), K(stages, 2),
-                       K(warps, (turns + 2) * warps), K(pingpong, turns));
-            struct layout y;
-            if (size_of(s->k, AXIS_N) < n || kernel_layout(s->k, &c, &y, s->arena)) continue;
-            if (!(y.product->turned || is_long) ||
-                matrix_all_tiles(s->k, &y) <= turns * s->k->limits->units)
-                continue;
-            propose_staged(s, c, stages);
-            c.knob[KNOB_band] = 16;
-            propose_staged(s, c, stages);
-        }
+    for (size_t i = 0; i < 2 * sizeof tiles / sizeof *tiles; i++) {
+        const int *t = tiles[i / 2];
+        struct config c =
+            CONFIG(K(m, t[0]), K(n, t[1]), K(k, 128 / element(s)), K(cluster, i % 2 ? 2 : 0),
+                   K(mma, 1), K(stages, 2), K(warps, (t[2] + 2) * warps), K(pingpong, t[2]));
+        struct layout y;
+        if (size_of(s->k, AXIS_N) < t[1] || kernel_layout(s->k, &c, &y, s->arena)) continue;
+        if (!(y.product->turned || is_long) ||
+            matrix_all_tiles(s->k, &y) <= t[2] * s->k->limits->units)
+            continue;
+        propose_staged(s, c, stages);
+        c.knob[KNOB_band] = 16;
+        propose_staged(s, c, stages);
+    }
 }
 
 /* On the matrix units. Sums that are promoted need twice the registers, and three planes of each
