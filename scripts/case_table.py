@@ -307,6 +307,24 @@ def fast_rows(lines):
                 yield level, of, way, len(some), len(right), ratios, shares
 
 
+def floors_of(lines):
+    """{(name, what is compared): us}: the least time that the device has for what our program of a problem computes, as it lies
+    between its inputs and outputs. That is the roofline's, of each byte read and written once at copy speed, but with products
+    at the best rate that any of these lines has in the same precision: no product reaches the data sheet's. What was
+    faster (reads alone are faster than a copy) is a floor of its own."""
+    rate = {}
+    for line in lines:
+        of = line["ours_precision"]
+        rate[of] = max(rate.get(of, 0), number(line["tflops"]))
+    floors = {}
+    for line in lines:
+        us, tflops = number(line["ours_us"]), rate[line["ours_precision"]]
+        if us and number(line["roof_pct"]):
+            least = max(us * number(line["roof_pct"]) / 100, number(line["flops"]) / tflops / 1e6 if tflops else 0)
+            floors[line["name"], kind(line)] = min(us, least)
+    return floors
+
+
 def losses_of(lines):
     """What is slower than the best of PyTorch, the slowest first."""
     lost = [line for line in lines if 0 < number(line.get("best_over_ours")) < 1]

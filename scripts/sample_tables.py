@@ -188,14 +188,27 @@ def failed(rows):
 
 
 def kernelbench(path, rows):
+    floors = case_table.floors_of(rows)
+    ours = {(r["name"], case_table.kind(r)): float(r["ours_us"]) for r in rows if r["ours_us"]}
+
+    def at_floors(of, ratios):
+        """The mean of the same ratios if each of our programs took its floor, and which share of that we have."""
+        at = [ratio * ours[name, of] / floors[name, of] for ratio, name in ratios if (name, of) in floors]
+        return (f"{geomean(at):.3f}", f"{100 * geomean([r for r, _ in ratios]) / geomean(at):.0f}") if len(at) == len(ratios) > 0 else "--"
+
     def sums():
         for level, of, way, problems, right, ratios, shares in case_table.fast_rows(rows):
             of_all = [r for r, _ in ratios]
             yield (level, of, way, problems, right, *(f"{share:.2f}" for share in shares.values()),
-                   *((f"{geomean(of_all):.3f}", f"{statistics.median(of_all):.3f}", f"{min(of_all):.3f}") if ratios else "---"))
+                   *((f"{geomean(of_all):.3f}", f"{statistics.median(of_all):.3f}", f"{min(of_all):.3f}") if ratios else "---"),
+                   *at_floors(of, ratios))
+
+    def floor_of(r):
+        key = r["name"], case_table.kind(r)
+        return (f"{floors[key]:.1f}", f"{100 * floors[key] / ours[key]:.0f}") if key in floors else "--"
 
     table(["level<", "compared<", "over PyTorch's<", "problems", "right", *(f"fast_{p:g}" for p in case_table.FASTER),
-           "geometric mean", "median", "least"], sums())
+           "geometric mean", "median", "least", "mean if ours took the floor", "% of it"], sums())
     lost = case_table.losses_of(rows)
     if lost:
         print()
@@ -204,9 +217,9 @@ def kernelbench(path, rows):
                 r["kernels"] or "-", r["eager_launches"] or "-") for r in lost])
     failed(rows)
     print()
-    table(["problem<", "compared<", "ours µs", "eager µs", "torch.compile µs", "best / ours"],
+    table(["problem<", "compared<", "ours µs", "eager µs", "torch.compile µs", "best / ours", "floor µs", "% of the floor"],
           [(r["name"], case_table.kind(r), *(or_dash(r[of]) for of in ("ours_us", "eager_us", "compile_us")),
-            r["best_over_ours"] or "-") for r in rows])
+            r["best_over_ours"] or "-", *floor_of(r)) for r in rows])
     source("`scripts/bench_kernelbench.sh`", placed(rows), path)
 
 

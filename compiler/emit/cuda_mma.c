@@ -98,7 +98,7 @@ static void put_role(struct emitter *w, const struct tile_program *t, enum role 
              in_turn ? "own_turn" : "group", WARPGROUP, t->copiers / WARPGROUP);
         if (in_turn) line(w, "const int group = 0;"); /* it has all of its tile */
         if (in_turn) line(w, "int turn = 0;");
-        if (in_turn) line(w, "unsigned turn_phase = own_turn ^ 1;");
+        if (in_turn) line(w, "unsigned turn_phase = own_turn == 0;"); /* nobody is before it */
         line(w, "const int tid = (int)threadIdx.x %% %d;", WARPGROUP);
         put_wgmma_operands(w, t);
         if (t->product->splits) line(w, "bool odd = false;");
@@ -545,8 +545,8 @@ const char *group_barrier(const struct tile_program *t) {
     return t->product->in_turn > 1 ? "1 + own_turn" : "1 + group";
 }
 
-static void put_next_turn(struct emitter *w, const struct tile_program *t) {
-    line(w, "if (++turn == %d) turn = 0;", t->product->makers);
+static void put_next_turn(struct emitter *w, int turns) {
+    line(w, "if (++turn == %d) turn = 0;", turns);
 }
 
 void put_tile_code(struct emitter *w, const struct tile_program *t) {
@@ -588,7 +588,7 @@ void put_tile_code(struct emitter *w, const struct tile_program *t) {
                 end_role(w, t, role);
             else
                 close_brace(w);
-            if (open[depth] == TILE_TURN && !copies) line(w, "turn ^= 1;");
+            if (open[depth] == TILE_TURN && !copies) put_next_turn(w, t->product->in_turn);
             if (open[depth] == TILE_LOOP && role == MULTIPLIES && t->product->folds.levels)
                 put_fold(w, t, true);
             if (open[depth] == TILE_LOOP && copies && tile_turns_go_on(t))
@@ -613,7 +613,8 @@ void put_tile_code(struct emitter *w, const struct tile_program *t) {
         case TILE_SKIP: put_skip(w, t); break;
         case TILE_WAIT_TURN: put_wait_turn(w); break;
         case TILE_PASS_TURN:
-            line(w, "if (tid == 0) k_mbar_arrive(turns + (own_turn ^ 1) * 8);");
+            line(w, "if (tid == 0) k_mbar_arrive(turns + (own_turn + 1) %% %d * 8);",
+                 t->product->in_turn);
             break;
         case TILE_TAKE: put_take(w, t, ring(t, x->ring)); break;
         case TILE_MAKE: put_make(w, t, ring(t, x->ring)); break;
@@ -662,7 +663,7 @@ void put_tile_code(struct emitter *w, const struct tile_program *t) {
         case TILE_ARRIVE: put_arrive(w, t, x->n, in_loop); break;
         case TILE_NEXT:
             if (!copies && !t->ahead && !tensor) line(w, "before = s;");
-            if (copies && t->product->makers > 1) put_next_turn(w, t);
+            if (copies && t->product->makers > 1) put_next_turn(w, t->product->makers);
             line(w, "if (++s == %d) s = 0%s;", tile_stages(t), t->ahead ? "" : ", phase ^= 1");
             break;
         case TILE_DOT_ADD: put_dot_of_made_planes(w, t); break;

@@ -81,8 +81,9 @@
     KNOB(make, "matmul: warpgroups that make tiles of a factor out of what it reads, in turn; no " \
                "image of it is packed (mma=1)")                                                    \
     KNOB(pingpong,                                                                                 \
-         "matmul: 1: two warpgroups have whole tiles, in turn: one multiplies while the "          \
-         "other one's epilogue goes on (mma=1); chained products: 1: warpgroups begin their "      \
+         "matmul: 1, 2, 3: two warpgroups, or as many more, have whole tiles, in turn: one "       \
+         "multiplies while the epilogues of others go on (mma=1); chained products: 1: "           \
+         "warpgroups begin their "                                                                 \
          "products in turn, and one is at what is between them while another's are made")          \
     KNOB(hits, "scatter: sources that a thread tests at a time for whether they go to the x rows " \
                "of its block, which then reads those only; sort=3: times 256 threads of the "      \

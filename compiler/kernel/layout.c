@@ -1041,9 +1041,8 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
 static const char *check_knobs(const struct config *c, enum kernel_kind kind, struct arena *a) {
     bool dot = kind == KERNEL_MATMUL || kind == KERNEL_CHAINED;
     static const enum knob switches[] = {
-        KNOB_nt,         KNOB_skip_l1, KNOB_leave_l2,  KNOB_stay_l2, KNOB_online,
-        KNOB_last_block, KNOB_window,  KNOB_look_back, KNOB_ahead,   KNOB_shift,
-        KNOB_pingpong,   KNOB_skip,    KNOB_meet};
+        KNOB_nt,     KNOB_skip_l1,   KNOB_leave_l2, KNOB_stay_l2, KNOB_online, KNOB_last_block,
+        KNOB_window, KNOB_look_back, KNOB_ahead,    KNOB_shift,   KNOB_skip,   KNOB_meet};
     static const enum knob dot_only[] = {KNOB_m,    KNOB_n,        KNOB_k,    KNOB_tm,   KNOB_tn,
                                          KNOB_mma,  KNOB_pairs,    KNOB_band, KNOB_tail, KNOB_make,
                                          KNOB_flat, KNOB_pingpong, KNOB_skip};
@@ -1056,6 +1055,8 @@ static const char *check_knobs(const struct config *c, enum kernel_kind kind, st
     if (c->knob[KNOB_turn] > 1 && kind != KERNEL_MATMUL) return "turn is 0 or 1";
     if (c->knob[KNOB_turn] > 3) return "turn is 0, 1, 2 or 3";
     if (c->knob[KNOB_turn] && kind == KERNEL_CHAINED) return "turn is no knob of chained products";
+    if (c->knob[KNOB_pingpong] > (kind == KERNEL_MATMUL ? 3 : 1))
+        return kind == KERNEL_MATMUL ? "pingpong is 0, 1, 2 or 3" : "pingpong is 0 or 1";
     if (c->knob[KNOB_keep] > 2) return "keep is 0, 1 or 2";
     if (c->knob[KNOB_flat] > 2) return "flat is 0, 1 or 2";
     if (c->knob[KNOB_sort] > 5) return "sort is 0 to 5";

@@ -289,9 +289,18 @@ static int makers_registers(const struct product *p, bool multiplies) {
     return p->makers == 1 ? multiplies ? 200 : 104 : multiplies ? 168 : 88;
 }
 
+/* Of warpgroups with tiles in turn: what those who copy leave. */
+enum { IN_TURN_COPIER = 24 };
+static int in_turn_registers(const struct product *p) {
+    enum { UNIT = 8, ALL = 512, MOST = 240 };
+    int launched = ALL / (p->in_turn + 1) / UNIT * UNIT;
+    int each = (launched * (p->in_turn + 1) - IN_TURN_COPIER) / p->in_turn / UNIT * UNIT;
+    return each < MOST ? each : MOST;
+}
+
 /* A multiprocessor has 512 for each thread of a warpgroup. */
 int product_registers(const struct product *p, bool multiplies) {
-    if (p->in_turn > 1) return multiplies ? 240 : 24;
+    if (p->in_turn > 1) return multiplies ? in_turn_registers(p) : IN_TURN_COPIER;
     if (p->resident > 1) return multiplies ? p->multiplier_registers : p->copier_registers;
     if (p->makers && p->tensor) return 0;
     if (p->makers) return makers_registers(p, multiplies);
@@ -394,8 +403,9 @@ static const char *check_tensor(const struct kernel *k, const struct config *c, 
  * have as many; tensor memory has sums of two tiles anyhow. */
 static const char *check_in_turn(const struct kernel *k, const struct config *c,
                                  const struct product *p, struct arena *a) {
-    enum { MOST_SUMS = 192, SUMS_READ = 160 };
-    int most = epilogue_reads_results(k) ? SUMS_READ : MOST_SUMS; /* of more some are spilled */
+    enum { OTHERS = 48, OTHERS_READ = 80 };
+    /* Of more sums some are spilled. */
+    int most = in_turn_registers(p) - (epilogue_reads_results(k) ? OTHERS_READ : OTHERS);
     if (p->tensor) return "pingpong is of wgmma: in tensor memory sums of two tiles lie anyhow";
     if (p->makers || p->pairs || p->resident > 1)
         return "pingpong goes without make, pairs and fit";
@@ -428,7 +438,7 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     p->resident = c->knob[KNOB_fit] > 1 ? c->knob[KNOB_fit] : 1;
     if (c->knob[KNOB_pingpong]) {
         p->warpgroups = 1;
-        p->in_turn = 2;
+        p->in_turn = c->knob[KNOB_pingpong] + 1;
         p->warp_rows = m / GROUP_ROWS * WARP_ROWS;
     }
     const char *bad = p->in_turn > 1 ? check_in_turn(k, c, p, a) : NULL;

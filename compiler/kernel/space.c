@@ -233,7 +233,8 @@ static bool may_be_in_turn(const struct space *s, uint32_t i) {
     if (columns && !product_may_be_tf32(s->k) && (s->k->over || epilogue_loads(s->k)))
         return c->cost * GAIN < others;
     if (!im2col_has_taps(s->k->im2col[0][0])) return false;
-    if (c->c.knob[KNOB_m] != ROWS || c->c.knob[KNOB_n] < ROWS) return false;
+    bool two = c->c.knob[KNOB_pingpong] == 1;
+    if (two && (c->c.knob[KNOB_m] != ROWS || c->c.knob[KNOB_n] < ROWS)) return false;
     if (size_of(s->k, AXIS_N) < c->c.knob[KNOB_n]) return false; /* 1346 us, 966 by 128 x 64 */
     return c->cost * GAIN < others;
 }

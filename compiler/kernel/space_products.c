@@ -92,40 +92,12 @@ static void propose_few(struct space *s, struct config c, int stages) {
     }
 }
 
-/* What is read through windows also as shifted rows, or as it lies, some taps at a time. */
-static void propose_windows(struct space *s, struct config c, int stages) {
-    enum {
-        MOST_TAPS = 4,
-        LEAST = 16,
-        NARROW = 32,
-        READ = 64,
-        PAIRED = 512,
-        FILTERS = 48,
-        CHANNELS = 32
-    };
-    propose_tile(s, c, stages);
-    if (!im2col_has_taps(s->k->im2col[0][0]) && !im2col_has_taps(s->k->im2col[1][0])) return;
-    c.knob[KNOB_flat] = 1;
-    propose_tile(s, c, stages);
-    if (c.knob[KNOB_pairs] || !s->lies) return;
-    /* Registers are short where as much is read as stored: transposed, 32 channels in 64 filters of
-     * 8 phases, with what is added, take an H200 1395 us as they lie, 872 by windows. */
-    if (epilogue_loads(s->k) && c.knob[KNOB_n] > READ) return;
+/* Windows as they lie, some neighbouring taps at a time, of each so many channels. */
+static void propose_taps(struct space *s, struct config c, int stages, int each) {
+    enum { MOST_TAPS = 4, NARROW = 32 };
     const struct im2col *w = s->k->im2col[0][0];
-    int line = 128 / element(s), each = 32; /* of the right factor's depth; channels of a tap */
-    while (each > LEAST && w->channels <= each / 2) each /= 2;
-    c.knob[KNOB_flat] = 2;
-    if (w->channels <= FEW_CHANNELS) {
-        propose_few(s, c, stages);
-        return;
-    }
-    /* From a depth of 512 on pairs take three products where planes take six, but copy each tap, in
-     * lines of 32 or 64 channels: 48, 3 x 3 x 3, in 24 filters take an H200 14.3 ms by pairs and
-     * 9.4 as they lie, 32, 3 x 5 x 7, in 16 filters 1.8 and 2.9, 3 x 7, in 32 filters 2.2 and 2.5.
-     */
-    bool planes = may_make_planes(s->k), crowded = c.knob[KNOB_fit] && c.knob[KNOB_m] == 64;
-    bool fills = w->channels % CHANNELS == 0 || size_of(s->k, AXIS_N) > FILTERS;
-    if (planes && (crowded || (fills && size_of(s->k, AXIS_R) >= PAIRED))) return;
+    int line = 128 / element(s);
+    bool planes = may_make_planes(s->k);
     for (int taps = 1; taps <= MOST_TAPS; taps++) {
         if (w->dim[0].taps % taps) continue;
         /* A tap a step copies as much as windows do: 32 channels, 3 x 7, in 32 filters take an H200
@@ -139,6 +111,38 @@ static void propose_windows(struct space *s, struct config c, int stages) {
         c.knob[KNOB_k] = (taps * each + line - 1) / line * line;
         propose_tile(s, c, stages);
     }
+}
+
+/* What is read through windows also as shifted rows, or as it lies, some taps at a time. */
+static void propose_windows(struct space *s, struct config c, int stages) {
+    enum { LEAST = 16, READ = 64, PAIRED = 512, FILTERS = 48, CHANNELS = 32 };
+    propose_tile(s, c, stages);
+    if (!im2col_has_taps(s->k->im2col[0][0]) && !im2col_has_taps(s->k->im2col[1][0])) return;
+    c.knob[KNOB_flat] = 1;
+    propose_tile(s, c, stages);
+    if (c.knob[KNOB_pairs] || !s->lies) return;
+    /* Registers are short where as much is read as stored: transposed, 32 channels in 64 filters of
+     * 8 phases, with what is added, take an H200 1395 us as they lie, 872 by windows. */
+    if (epilogue_loads(s->k) && c.knob[KNOB_n] > READ) return;
+    const struct im2col *w = s->k->im2col[0][0];
+    int each = 32; /* channels of a tap */
+    while (each > LEAST && w->channels <= each / 2) each /= 2;
+    c.knob[KNOB_flat] = 2;
+    if (w->channels <= FEW_CHANNELS) {
+        propose_few(s, c, stages);
+        return;
+    }
+    /* From a depth of 512 on pairs take three products where planes take six, but copy each tap, in
+     * lines of 32 or 64 channels: 48, 3 x 3 x 3, in 24 filters take an H200 14.3 ms by pairs and
+     * 9.4 as they lie, 32, 3 x 5 x 7, in 16 filters 1.8 and 2.9, 3 x 7, in 32 filters 2.2 and 2.5.
+     */
+    bool planes = may_make_planes(s->k), crowded = c.knob[KNOB_fit] && c.knob[KNOB_m] == 64;
+    bool fills = w->channels % CHANNELS == 0 || size_of(s->k, AXIS_N) > FILTERS;
+    if (planes && (crowded || (fills && size_of(s->k, AXIS_R) >= PAIRED))) return;
+    propose_taps(s, c, stages, each);
+    /* Of 48 channels sixteens leave none of a step's places empty. */
+    if (each > LEAST && !planes && (w->channels + LEAST - 1) / LEAST % 2)
+        propose_taps(s, c, stages, LEAST);
 }
 
 /* Are columns windows of images, which lie one behind the other, but in no whole sectors? */
@@ -229,6 +233,36 @@ static void propose_lines(struct space *s, int stages) {
     }
 }
 
+/* Three warpgroups with tiles in turn, or four, each of half as many sums, alone or in clusters:
+ * where columns are turned behind the products, or what stands there is long, one warpgroup alone
+ * waits for most of what it does, and takes several times as long as its products. */
+static void propose_more_turns(struct space *s, int stages) {
+    enum { LONG = 16 };            /* instructions */
+    static const int tiles[][3] = {/* m, n, pingpong */
+                                   {64, 128, 2},
+                                   {64, 128, 3},
+                                   {128, 64, 2},
+                                   {128, 64, 3},
+                                   {64, 192, 2}};
+    bool taps = im2col_has_taps(s->k->im2col[0][0]) || im2col_has_taps(s->k->im2col[1][0]);
+    bool is_long = taps && epilogue_size(s->k, 1) >= LONG;
+    int warps = 128 / s->k->limits->warp;
+    for (size_t i = 0; i < 2 * sizeof tiles / sizeof *tiles; i++) {
+        const int *t = tiles[i / 2];
+        struct config c =
+            CONFIG(K(m, t[0]), K(n, t[1]), K(k, 128 / element(s)), K(cluster, i % 2 ? 2 : 0),
+                   K(mma, 1), K(stages, 2), K(warps, (t[2] + 2) * warps), K(pingpong, t[2]));
+        struct layout y;
+        if (size_of(s->k, AXIS_N) < t[1] || kernel_layout(s->k, &c, &y, s->arena)) continue;
+        if (!(y.product->turned || is_long) ||
+            matrix_all_tiles(s->k, &y) <= t[2] * s->k->limits->units)
+            continue;
+        propose_staged(s, c, stages);
+        c.knob[KNOB_band] = 16;
+        propose_staged(s, c, stages);
+    }
+}
+
 /* On the matrix units. Sums that are promoted need twice the registers, and three planes of each
  * factor three times the stages' memory: what does not fit is refused. */
 static void propose_mma(struct space *s) {
@@ -236,7 +270,7 @@ static void propose_mma(struct space *s) {
     static const int tiles[][2] = {{128, 256}, {128, 192}, {128, 128}, {128, 64}, {64, 256},
                                    {64, 128},  {64, 64},   {192, 128}, {64, 32},  {128, 32},
                                    {128, 8},   {128, 16},  {128, 24},  {128, 48}, {192, 64},
-                                   {192, 48},  {128, 0}};
+                                   {192, 48},  {192, 24},  {192, 16},  {128, 0}};
     int64_t columns = size_of(s->k, AXIS_N);
     int all = columns < 128 ? (int)(columns + 15) / 16 * 16 : 128; /* for the tile of no n */
     /* Of planes whose depth is half a line such steps leave room for tiles twice as wide: 32768 x
@@ -288,21 +322,25 @@ static void propose_mma(struct space *s) {
             c.knob[KNOB_band] = 16;
             propose_staged(s, c, MOST_STAGES);
         }
+    propose_more_turns(s, MOST_STAGES);
     propose_even(s, MOST_STAGES);
     propose_lines(s, MOST_STAGES);
     /* Two blocks a multiprocessor, of tiles that leave room for two. */
-    static const int halves[][2] = {{64, 192}, {64, 128}, {64, 96},  {64, 80}, {64, 64},
-                                    {128, 64}, {128, 32}, {128, 24}, {128, 16}};
+    static const int halves[][2] = {{64, 192}, {64, 128}, {64, 96},  {64, 80},  {64, 64},
+                                    {128, 64}, {128, 48}, {128, 32}, {128, 24}, {128, 16}};
     bool few = s->lies && s->k->im2col[0][0]->channels <= FEW_CHANNELS;
+    bool lies = few || (s->lies && !may_make_planes(s->k));
     for (size_t i = 0; i < sizeof halves / sizeof *halves; i++) {
         int n = halves[i][1];
-        if (n <= 32 && (!few || columns > n || columns <= n - 8)) continue;
+        if (n < 64 && (!lies || columns > n || columns <= n - 8)) continue;
         struct config c =
             CONFIG(K(m, halves[i][0]), K(n, halves[i][1]), K(k, 128 / element(s)), K(fit, 2),
                    K(mma, 1), K(warps, (halves[i][0] / 64 + 1) * 128 / s->k->limits->warp));
         propose_windows(s, c, MOST_STAGES);
         c.knob[KNOB_pairs] = 1;
         if (may_make_planes(s->k)) propose_windows(s, c, MOST_STAGES);
+        c.knob[KNOB_pairs] = 0, c.knob[KNOB_cluster] = 2;
+        if (lies && !few && n < 64 && n % 16 == 0) propose_windows(s, c, MOST_STAGES);
     }
 }
 

@@ -15,7 +15,7 @@
 
 #include "tile/tile.h"
 
-enum { MOST_REGIONS = 4, MOST_STAGES = 8, INSTRUCTION = 16, MOST_PHASES = 4, MOST_TURNS = 2 };
+enum { MOST_REGIONS = 4, MOST_STAGES = 8, INSTRUCTION = 16, MOST_PHASES = 4, MOST_TURNS = 4 };
 
 struct product_at {
     int stage;

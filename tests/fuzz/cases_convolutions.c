@@ -316,6 +316,14 @@ static const struct {
      " %c = convolution(%x, %w, %b, [2, 2, 2], [1, 1, 1], [1, 1, 1], True, [0, 0, 0], 1, 3)\n"
      " %r = relu(%c)\n return %r\n}\n",
      "mma=1 m=128 n=64 k=32 stages=3 warps=12 pingpong=1", false},
+    {"graph(%x: f32[3, 8, 9, 23], %w: f32[8, 32, 4, 4], %b: f32[32]) convolutions tf32 {\n"
+     " %c = convolution(%x, %w, %b, [2, 2], [1, 1], [1, 1], True, [0, 0], 1)\n"
+     " %r = tanh(%c)\n return %r\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=3 warps=20 pingpong=3", false},
+    {"graph(%x: f32[2, 8, 3, 4, 5], %w: f32[8, 16, 4, 4, 4]) convolutions tf32 {\n"
+     " %c = convolution(%x, %w, None, [2, 2, 2], [1, 1, 1], [1, 1, 1], True, [0, 0, 0], 1, 3)\n"
+     " return %c\n}\n",
+     "mma=1 m=64 n=128 k=32 stages=2 warps=16 pingpong=2", false},
     {"graph(%x: bf16[2, 16, 5, 9], %w: bf16[16, 40, 4, 4]) {\n"
      " %c = convolution(%x, %w, None, [2, 2], [1, 1], [1, 1], True, [1, 0], 1)\n"
      " %r = relu(%c)\n return %r\n}\n",
@@ -501,6 +509,13 @@ static const struct {
     {"graph(%lying: f32[2, 48, 7, 12], %w: f32[16, 48, 2, 4]) convolutions tf32 {\n"
      " %c = convolution(%lying, %w, None, 1, [0, 2], [1, 3])\n return %c\n}\n",
      "mma=1 m=64 n=16 k=64 stages=2 warps=8 flat=2"},
+    /* by two blocks of a multiprocessor, in clusters; sixteens of 48 channels */
+    {"graph(%lying: f32[2, 48, 9, 16], %w: f32[48, 48, 3, 3]) convolutions tf32 {\n"
+     " %c = convolution(%lying, %w)\n return %c\n}\n",
+     "mma=1 m=128 n=48 k=64 stages=3 warps=12 fit=2 cluster=2 flat=2"},
+    {"graph(%lying: f32[2, 48, 11, 20], %w: f32[24, 48, 3, 3]) convolutions tf32 {\n"
+     " %c = convolution(%lying, %w, None, 1, 1)\n return %c\n}\n",
+     "mma=1 m=192 n=24 k=64 stages=4 warps=16 flat=2"},
     /* few channels: all taps of a line in a step, which has places for more */
     {"graph(%lying: f32[3, 8, 18, 30], %w: f32[24, 8, 3, 3], %b: f32[24]) convolutions tf32 {\n"
      " %c = convolution(%lying, %w, %b)\n %r = relu(%c)\n return %r\n}\n",

@@ -859,8 +859,17 @@ static const struct product_case float8[] = {
 
 /* Tiles of a warpgroup each, in turn: of one instruction's rows and of several, steps that end
  * within a round of the stages, clusters; epilogues that exchange along columns, and that wait for
- * other tiles of their rows; a last tile whose turn is the first one's, and one block with one. */
+ * other tiles of their rows; a last tile whose turn is the first one's, and one block with one; by
+ * two warpgroups, three, four. */
 static const struct product_case pingpong[] = {
+    {"graph(%x: bf16[500, 136], %y: bf16[136, 264]) {\n %z = mm(%x, %y)\n %r = gelu(%z)\n"
+     " return %r\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=3 warps=16 pingpong=2"},
+    {"graph(%x: bf16[600, 136], %y: bf16[136, 328]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=20 cluster=2 pingpong=3"},
+    {"graph(%x: bf16[700, 72], %y: bf16[72, 200]) {\n %z = mm(%x, %y)\n"
+     " %r = relu(%z)\n %s = sum(%r, [0])\n return %s\n}\n",
+     "mma=1 m=64 n=64 k=16 stages=4 warps=20 pingpong=3"},
     {"graph(%x: bf16[200, 136], %y: bf16[136, 200]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=1 m=64 n=64 k=32 stages=3 warps=12 pingpong=1"},
     {"graph(%x: bf16[300, 136], %y: bf16[136, 328], %c: bf16[328]) {\n %z = mm(%x, %y)\n"

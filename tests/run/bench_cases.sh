@@ -46,7 +46,7 @@ given = dict(word.split("=") for at, word in zip(words, words[1:]) if at == "-D"
 _, axes = peer.load_workload(file, given)
 row = {"schema": 9, "timestamp": "2026-01-02T03:04:05Z", "workload": file.stem, "dtype": of("--dtype"), "device": "X1",
        "mode": "eval" if "--eval" in words else of("--mode"), "precision": of("--precision"), "axes": peer.axes_text(axes),
-       "kernel": "program", "status": "ok", "flops": 1000000, "load_us": 7, "kept_bytes": 250000, "unjudged": 4 if "unjudged" in file.stem else 0}
+       "kernel": "program", "status": "ok", "flops": 2000000000, "roof_pct": 10, "load_us": 7, "kept_bytes": 250000, "unjudged": 4 if "unjudged" in file.stem else 0}
 us = 2000 if "slow" in file.stem else 250
 rows = [{**row, "role": "default", "median_us": 1.2 * us},
         {**row, "role": "tuned", "median_us": us, "config": "x=1", "trials": 3},
@@ -83,7 +83,7 @@ says '^  fast_0 0\.33  fast_0\.5 0\.17  fast_1 0\.17  fast_1\.5 0\.17  fast_2 0\
 says '^level2 f32, TF32 forbidden, over eager: 2 problems, 1 right, 1 with both times$'
 says '^  fast_0 0\.50  fast_0\.5 0\.50  fast_1 0\.00 '
 says '^slower than the best of PyTorch: 1$'
-says '^  level2/1_slow f32, TF32 forbidden: 0\.250, 2 kernels \(PyTorch.s eager 4\)$'
+says '^  level2/1_slow f32, TF32 forbidden: 0\.250, 10 % of the roof, 2 kernels \(PyTorch.s eager 4\)$'
 says '^  level1/2_wrong f32, TF32 forbidden: wrong  ours: wrong '
 says_not Traceback
 python3 - "$OUTDIR/kernelbench.csv" <<'END' || fail "kernelbench.csv:" "$(cat "$OUTDIR/kernelbench.csv")"
@@ -98,7 +98,7 @@ assert {name: line["ours"] for name, line in lines.items()} == {
 fast = lines["level1/1_fast"]
 assert list(lines)[5] == "level1/10_unjudged", "by number"
 assert (fast["ours_us"], fast["default_us"], fast["eager_us"], fast["compile_us"]) == ("250", "300", "1000", "500")
-assert (fast["best_over_ours"], fast["compile_over_ours"], fast["tflops"]) == ("2.000", "2.000", "0.00")
+assert (fast["best_over_ours"], fast["compile_over_ours"], fast["tflops"]) == ("2.000", "2.000", "8.00")
 assert (fast["tf32_products"], fast["tf32_convolutions"], fast["ours_precision"]) == ("no", "no", "f32")
 assert (fast["kernels"], fast["ours_mb"], fast["eager_launches"], fast["eager_mb"]) == ("2", "1.5", "4", "2.5")
 assert (fast["kept_mb"], fast["load_us"]) == ("0.25", "7")
@@ -224,8 +224,10 @@ for script in kernelbench models attention; do
     says "^.scripts/bench_$script\.sh. on X1, 2026-01-02; rows in "
     case $script in
     kernelbench)
-        says '^\| level1 \| f32, TF32 forbidden \| compile \| 6 \| 2 \| 0\.33 \| 0\.17 \| 0\.17 \| 0\.17 \| 0\.17 \| 0\.00 \| 2\.000 '
-        says '^\| level2/1_slow \| f32, TF32 forbidden \| 0\.250 \| 2000\.0 \| - \| 2 \| 4 \|$'
+        says '^\| level1 \| f32, TF32 forbidden \| compile \| 6 \| 2 \| 0\.33 \| 0\.17 \| 0\.17 \| 0\.17 \| 0\.17 \| 0\.00 \| 2\.000 \| 2\.000 \| 2\.000 \| 2\.000 \| 100 \|$'
+        says '^\| level1/1_fast \| f32, TF32 forbidden \| 250\.0 \| 1000\.0 \| 500\.0 \| 2\.000 \| 250\.0 \| 100 \|$'
+        says '^\| level2/1_slow \| f32, TF32 forbidden \| 2000\.0 \| .* \| 0\.250 \| 250\.0 \| 12 \|$'
+        says '^\| level2/1_slow \| f32, TF32 forbidden \| 0\.250 \| 2000\.0 \| 10\.0 \| 2 \| 4 \|$'
         says '^\| level1/2_wrong \| f32, TF32 forbidden \| wrong \| ours: wrong '
         ;;
     models) says '^\| resnet50 \| f32 eval, TF32 forbidden \| 250\.0 \| 1000\.0 \| 500\.0 \| 800\.0 \| 2\.000 \|$' ;;

@@ -480,6 +480,9 @@ static void test_numbers(void **state) {
         {plain, "mma=1 m=64 n=64 k=16 stages=4 cluster=2 warps=12 pingpong=1"},
         {sliding, "mma=1 m=64 n=32 k=32 stages=2 warps=12 pingpong=1"},
         {bytes, "mma=1 m=64 n=16 k=64 stages=3 warps=12 pingpong=1"},
+        {plain, "mma=1 m=64 n=64 k=64 stages=2 warps=16 pingpong=2"},
+        {plain, "mma=1 m=64 n=64 k=16 stages=4 cluster=2 warps=20 pingpong=3"},
+        {sliding, "mma=1 m=64 n=32 k=32 stages=2 warps=20 pingpong=3"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (uint64_t seed = 0; seed < 4; seed += PART) {
