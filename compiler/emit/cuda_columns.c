@@ -19,6 +19,10 @@
  *         slot = (slot + 1) % 2;
  *         ...
  *
+ * Where a block has all rows of a batch that has columns of its own, it stores what these come to:
+ *
+ *     if (tx == 0) k_store1(p3 + (r + z * 5), s6[u][v]);     for the part and the second launch
+ *
  * The order of all additions is fixed by the config: a thread's rows as they come, then the parts.
  */
 #include "emit/cuda_rows.h"
@@ -132,8 +136,8 @@ void open_block_rows(struct emitter *w) {
     put_loads_of_all_rows(w);
     line(w, "const k_idx tiles = (nx + %d) / %d;", y->bx - 1, y->bx);
     if (kernel_has_batches(w->k))
-        line(w, "const k_idx first = (k_idx)blockIdx.x / %d %% %d, all = %d;", y->cluster, y->blocks,
-             y->blocks);
+        line(w, "const k_idx first = (k_idx)blockIdx.x / %d %% %d, all = %d;", y->cluster,
+             y->blocks, y->blocks);
     else
         line(w, "const k_idx first = (k_idx)blockIdx.x / %d, all = (k_idx)gridDim.x / %d;",
              y->cluster, y->cluster);
@@ -263,9 +267,9 @@ void emit_column_finish(struct emitter *w) {
     l->grid[0] = tiles * kernel_batches(w->k);
     line(w, "const int tr = tid / %d, tx = tid %% %d;", t0, t0);
     if (batches) line(w, "const k_idx z = (k_idx)blockIdx.x / %lld;", (long long)tiles);
-    const char *tile =
-        batches ? arena_printf(w->arena, "(k_idx)blockIdx.x %% %lld", (long long)tiles)
-                : "(k_idx)blockIdx.x";
+    const char *tile = batches
+                           ? arena_printf(w->arena, "(k_idx)blockIdx.x %% %lld", (long long)tiles)
+                           : "(k_idx)blockIdx.x";
     line(w, "const k_idx column = %s * %d + tx, r = k_clamp(column, nr - 1);", tile, t0);
     line(w, "(void)nx; (void)k_smem;");
     w->subscript = "";

@@ -145,7 +145,7 @@ static value_id expand_member(struct builder *w, const struct member *M, const s
     if (w->taps && n->n_reduce) return expand_taps(w, n, from, to, count);
     bool row = n->n_reduce || n->scan;
     bool across = w->by_rows || (w->g->columns && member_is_along(w->s, M, w->g->x + w->g->n_batch,
-                                                                 w->g->n_x - w->g->n_batch));
+                                                                  w->g->n_x - w->g->n_batch));
     bool before =
         w->g->matmul && !w->g->n_between && !n->matmul &&
         member_is_along(w->s, M, w->g->r, w->g->n_r); /* of the vector that it multiplies */

@@ -204,8 +204,8 @@ static double access_us(const struct kernel *k, const struct layout *y) {
     const double TWICE = 1.2, SHIFT = 2; /* the second of two vectors is another lane's first */
     enum axis inner = y->rows_inner ? AXIS_X : AXIS_R;
     int warp = k->limits->warp;
-    double rows = (double)kernel_rows(k), points = rows * (double)kernel_size(k, AXIS_R),
-           ends = 0, total = 0;
+    double rows = (double)kernel_rows(k), points = rows * (double)kernel_size(k, AXIS_R), ends = 0,
+           total = 0;
     if (y->peel) { /* by the warps that have some */
         int lanes = (y->head_unit + y->vec - 2 + warp - 1) / warp * warp,
             slots = y->t1 * layout_ends(y);
@@ -480,7 +480,7 @@ static double tiles_us(const struct kernel *k, const struct layout *y, double wa
     double tiles = ceil((double)kernel_size(k, AXIS_R) / y->br);
     if (y->rows_inner) return waves * TILE * tiles / (double)resident;
     double rows = (double)kernel_rows(k) / (double)k->limits->units; /* of a unit */
-    int warp = k->limits->warp, lanes = y->t1 < warp ? y->t1 : warp;         /* of a row */
+    int warp = k->limits->warp, lanes = y->t1 < warp ? y->t1 : warp; /* of a row */
     return (layout_joins_warps(k, y) ? TOLD : ALONE * lanes / warp) * rows * tiles;
 }
 
@@ -872,7 +872,8 @@ static double blocks_cost(const struct kernel *k, const struct layout *y) {
     int64_t by_shared = d->smem_unit / (y->smem + SMEM_RESERVED);
     if (at_once > by_shared) at_once = by_shared;
     int64_t units = layout_units(k, y), a_unit = (blocks + units - 1) / units, waves = 1;
-    if (blocks > at_once * units) { /* a second wave, which takes as long but where there are many */
+    if (blocks >
+        at_once * units) { /* a second wave, which takes as long but where there are many */
         if (batches < units) return 1e8 * (double)a_unit;
         a_unit = at_once;
         waves = (blocks + at_once * units - 1) / (at_once * units);

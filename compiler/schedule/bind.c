@@ -158,7 +158,8 @@ static bool keeps_columns(struct fuser *f, const struct merge *m, uint32_t g,
     bool flipped = m->across && g == m->guest;
     if (!m->across && !G->columns) return false;
     int kept = flipped ? 0 : G->n_batch;
-    if (member_is_along(f->s, M, (flipped ? G->r : G->x) + kept, (flipped ? G->n_r : G->n_x) - kept))
+    if (member_is_along(f->s, M, (flipped ? G->r : G->x) + kept,
+                        (flipped ? G->n_r : G->n_x) - kept))
         return true;
     for (int i = 0; i < M->n; i++) {
         ex to = in_host(f, m, M, M->from[i]);

@@ -10,8 +10,17 @@
  * device, go over many rows each, and keep what their rows sum up to, for every column, in
  * registers (kernel.h); a second launch adds up the blocks.
  *
+ * If both keep some axes, each batch of rows has columns of its own:
+ *
+ *   t1 = x.sum(3)   X = [i0, i1, i2]  R = [i3]
+ *   t2 = x.amax(2)  X = [i0, i1, i3]  R = [i2]
+ *   -> one group    X = [i0, i1, i2]  R = [i3], in which t2 reduces along i2
+ *
+ * Where batches are more than multiprocessors, a block has one to itself and stores its columns.
+ *
  * Two groups may become such a one when
- *   - each reduces exactly what the other keeps, and they read some element at the same place;
+ *   - each reduces exactly what the other keeps, but for the batch, and they read some element at
+ *     the same place;
  *   - no row needs a finished column;
  *   - memory runs along the rows;
  *   - there are rows for all of the device, and the columns' sums of all blocks are less memory
@@ -181,7 +190,8 @@ static const char *columns_reason(struct fuser *f, struct merge *m) {
     int64_t parts = rows < 2 * f->limits->units ? rows : 2 * f->limits->units, batches = 1;
     for (int k = 0; k < H->n_x && m->in_batches; k++)
         if (is_batch_axis(f, m, k)) batches *= axes_numel(f->l, &H->x[k], 1);
-    if (batches > f->limits->units) parts = 0; /* a block has all rows of one, and its columns whole */
+    if (batches > f->limits->units)
+        parts = 0; /* a block has all rows of one, and its columns whole */
     int64_t sums = parts * columns * sums_of_column(f, m, m->guest);
     if (sums >= m->saved)
         return arena_printf(f->arena,
