@@ -399,7 +399,7 @@ bool kernel_loads_once(const struct kernel *k, value_id load) {
     int64_t rows = 1;
     const struct value_node *v = &k->values.at[load];
     bool one_row = ex_is_const(k->ex, k->bound[AXIS_X], &rows) && rows == 1;
-    double points = (double)kernel_size(k, AXIS_X) * (double)kernel_size(k, AXIS_R);
+    double points = (double)kernel_rows(k) * (double)kernel_size(k, AXIS_R);
     bool enough = 2.0 * (double)buffer_bytes(k->schedule->loops, v->buffer) >=
                   points * dtype_bytes(k->schedule->loops->buffers.at[v->buffer].meta.dtype);
     return enough && (v->mask | (one_row ? MASK_X : 0)) == (MASK_X | MASK_R);
@@ -418,7 +418,9 @@ static const char *check_l2(const struct kernel *k, const struct layout *y, stru
 
 int layout_cluster(const struct layout *y) { return y->apart ? 1 : y->cluster; }
 
-bool kernel_only_columns(const struct kernel *k) { return k->columns && !reduces_rows(k); }
+bool kernel_only_columns(const struct kernel *k) {
+    return k->columns && k->kind == KERNEL_REDUCE && !reduces_rows(k);
+}
 
 int64_t layout_units(const struct kernel *k, const struct layout *y) {
     int cluster = layout_cluster(y);
@@ -459,7 +461,8 @@ static const char *check_blocks(const struct kernel *k, const struct config *c, 
                                 struct arena *a) {
     int blocks = c->knob[KNOB_blocks];
     if (!k->columns && !blocks) return NULL;
-    if (k->kind == KERNEL_SCAN && blocks > 0) return check_circle(k, blocks, y, a);
+    if (k->kind == KERNEL_SCAN && blocks > 0 && !k->columns) return check_circle(k, blocks, y, a);
+    if (k->columns && y->look_back) return "sums of columns are of whole rows";
     if (!k->columns && (k->kind != KERNEL_REDUCE || k->rows_inner || y->peel || y->online ||
                         k->limits->kind == DEVICE_CPU))
         return arena_printf(a,
@@ -468,17 +471,18 @@ static const char *check_blocks(const struct kernel *k, const struct config *c, 
                             blocks);
     if (blocks < 1 || blocks > MAX_BLOCKS)
         return arena_printf(a, "blocks=%d; 1 to %d go over many rows", blocks, MAX_BLOCKS);
-    int64_t most = blocks * layout_units(k, y) / y->cluster, tile = y->bx,
+    int64_t most = blocks * layout_units(k, y) / y->cluster / kernel_batches(k), tile = y->bx,
             all = (kernel_size(k, AXIS_X) + tile - 1) / tile;
     if (most < 1) most = 1;
     y->blocks = (int)(all < most ? all : most);
+    y->whole_columns = kernel_has_batches(k) && y->blocks == 1;
     if (y->split > 1) return "persistent blocks have whole rows";
     if (k->limits->kind == DEVICE_CPU) return NULL;
     int64_t own = (kernel_size(k, AXIS_R) + y->cluster - 1) / y->cluster;
     if (y->br < own)
         return arena_printf(a, "persistent blocks have a row in registers: r=%d must be all %lld",
                             y->br, (long long)own);
-    return y->one_read ? NULL : "persistent blocks have keep=1";
+    return y->one_read || k->kind == KERNEL_SCAN ? NULL : "persistent blocks have keep=1";
 }
 
 enum { MAX_APART = 64 }; /* blocks of a row that need no cluster */

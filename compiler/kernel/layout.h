@@ -90,8 +90,10 @@ struct layout {
     int turned; /* matmul by threads: 1: the left factor is an image [z][depth][row] that a launch
                         before writes, 2: the right one, 3: both */
     int blocks; /* blocks, or clusters or rows of blocks apart, of a persistent grid, each over many
-                   rows; sums of columns have a part of each (CPU: of each task); 0: none */
-    bool look_back; /* scan: each tile of a row is a block's */
+                   rows; sums of columns have a part of each (CPU: of each task); 0: none. Where
+                   batches of rows have columns of their own, each batch has so many of them */
+    bool whole_columns; /* blocks: one for each such batch, which stores its columns itself */
+    bool look_back;     /* scan: each tile of a row is a block's */
     int circle;     /* look_back: so many blocks, which are on the device together, go through all
                        tiles in rounds, a tile each; 0: a block has one tile */
     bool waits;     /* circle: a tile that has been scanned waits a round in shared memory, */

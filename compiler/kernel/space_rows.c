@@ -215,6 +215,13 @@ static bool is_wide_row(const struct kernel *k) {
     return bytes * kernel_size(k, AXIS_R) > k->limits->regs_unit;
 }
 
+/* Are batches so many that a block has one of them to itself, as it would if there were fewer
+ * blocks? */
+static bool has_batch_anyway(const struct kernel *k, int blocks, int cluster) {
+    int64_t batches = kernel_batches(k);
+    return blocks > 1 && batches > 1 && (int64_t)blocks * k->limits->units / cluster < 2 * batches;
+}
+
 /* Some persistent blocks a multiprocessor: of rows and what their columns sum up to, or of rows
  * that are kept, and copied ahead. */
 void propose_blocks(struct space *s) {
@@ -227,31 +234,34 @@ void propose_blocks(struct space *s) {
      * more even times, and leave fewer parts of a column. */
     enum { MOST_APART = 8, LEAST_COLUMNS = 128 };
     bool apart = kernel_only_columns(k);
+    int keep = k->kind != KERNEL_SCAN; /* which has whole rows in registers anyway */
     int most_blocks = apart ? MOST_APART : k->limits->max_cluster;
     for (int vec = widest; vec >= 1 && vec * 2 >= widest; vec /= 2)
         for (int t1 = 1; t1 <= k->limits->max_threads_block; t1 *= 2)
             for (int warps = 1; warps <= most_warps(k); warps *= 2) {
                 int x = warps * warp / t1;
-                int64_t most = (nx + x - 1) / (x ? x : 1) + units - 1;
+                int64_t most = (nx + x - 1) / (x ? x : 1) * kernel_batches(k) + units - 1;
                 if (x < 1 || x > next_power_of_two(nx)) continue;
                 if (idles(t1, vec, nr) && (warps > 1 || x * 2 <= next_power_of_two(nx))) continue;
                 for (int c = 1; c <= most_blocks && (c == 1 || wide || apart); c *= 2) {
                     if (c > 1 && (nr / c < LEAST_COLUMNS || idles(t1, vec, nr / c))) break;
                     for (int blocks = 1; blocks <= 16 && blocks * units <= most * c;
                          blocks += 1 + blocks / 4)
-                        for (int stages = k->columns ? 1 : 2; stages <= 4; stages++)
+                        for (int stages = k->columns ? 1 : 2;
+                             stages <= 4 && !has_batch_anyway(k, blocks, c); stages++)
                             propose(s,
                                     CONFIG(K(x, x), K(r, (int)round_up((nr + c - 1) / c, t1 * vec)),
-                                           K(warps, warps), K(vec, vec), K(keep, 1),
+                                           K(warps, warps), K(vec, vec), K(keep, keep),
                                            K(cluster, c > 1 ? c : 0), K(blocks, blocks),
                                            K(stages, stages > 1 ? stages : 0)));
                 }
                 /* A row is one step of its threads, which sum up the columns of several. */
                 for (int rows = 2; rows <= 4 && k->columns && t1 * vec == nr; rows *= 2)
-                    for (int blocks = 1; blocks <= 8; blocks += 1 + blocks / 4)
+                    for (int blocks = 1; blocks <= 8 && !has_batch_anyway(k, blocks, 1);
+                         blocks += 1 + blocks / 4)
                         propose(s,
                                 CONFIG(K(x, x * rows), K(r, (int)nr), K(warps, warps), K(vec, vec),
-                                       K(rows, rows), K(keep, 1), K(blocks, blocks)));
+                                       K(rows, rows), K(keep, keep), K(blocks, blocks)));
             }
 }
 
