@@ -570,6 +570,23 @@ const char *prelude_text(const char *module) {
         {"tqdm.auto", "from tqdm import tqdm, trange\n"},
         {"heapq", ws_prelude_heapq},
         {"threading", ws_prelude_threading},
+        {"uuid", "from random import getrandbits\n"
+                 "class UUID:\n"
+                 "    def __init__(self, hex):\n"
+                 "        self.hex = hex.replace('-', '')\n"
+                 "    def __str__(self):\n"
+                 "        ends, h = (8, 12, 16, 20, 32), self.hex\n"
+                 "        return '-'.join([h[a:b] for a, b in zip((0,) + ends, ends)])\n"
+                 "    def __repr__(self):\n"
+                 "        return f\"UUID('{self}')\"\n"
+                 "    def __eq__(self, other):\n"
+                 "        return isinstance(other, UUID) and self.hex == other.hex\n"
+                 "    def __hash__(self):\n"
+                 "        return hash(self.hex)\n"
+                 "def uuid4():\n"
+                 "    h = ''.join([f'{getrandbits(16):04x}' for _ in range(8)])\n"
+                 "    return UUID(f'{h[:12]}4{h[13:16]}a{h[17:]}')\n"
+                 "uuid1 = uuid4\n"},
         {"torch.distributions.constraints", "class Constraint:\n"
                                             "    is_discrete, event_dim = False, 0\n"
                                             "    def __init__(self, *bounds):\n"
