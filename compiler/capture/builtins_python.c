@@ -854,6 +854,8 @@ static void exceptions_open(struct vm *vm) {
     EXCEPTIONS(EXCEPTION)
 #undef EXCEPTION
     for (int i = 0; i < EXC_COUNT; i++) put_class(vm, vm->builtins, x[i]);
+    dict_puts(vm->arena, vm->builtins, "EnvironmentError", py_pointer(PY_CLASS, x[EXC_OSError]));
+    dict_puts(vm->arena, vm->builtins, "IOError", py_pointer(PY_CLASS, x[EXC_OSError]));
     dict_puts(vm->arena, x[EXC_StopIteration]->dict, "value", py_none);
 }
 

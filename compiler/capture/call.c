@@ -258,6 +258,12 @@ static bool may_derive(const struct vm *vm, const struct class *c) {
     return false;
 }
 
+/* What is derived from property, or from a module, is written in Python. */
+static struct class *derived_base(struct vm *vm, const char *name) {
+    struct py functools = py_pointer(PY_MODULE, module_import_own(vm, "functools"));
+    return attribute_get(vm, functools, name).class;
+}
+
 static struct class **class_bases(struct vm *vm, const struct args *a, uint32_t *n) {
     struct class **bases = NEW_ARRAY(vm->arena, struct class *, a->n);
     *n = 0;
@@ -267,6 +273,9 @@ static struct class **class_bases(struct vm *vm, const struct args *a, uint32_t 
             continue; /* Sequence, of typing */
         if (b.kind != PY_CLASS)
             vm_raise(vm, EXC_TypeError, "a base class must be a class, not '%s'", type_name(vm, b));
+        if (b.class == vm->types[PY_CLASS]) continue; /* a metaclass is a class as others are */
+        if (b.class == vm->types[PY_MODULE]) b.class = derived_base(vm, "_Module");
+        if (b.class == vm->types[PY_PROPERTY]) b.class = derived_base(vm, "_Property");
         if (b.class->sealed && !may_derive(vm, b.class))
             vm_refuse(
                 vm,

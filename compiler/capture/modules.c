@@ -110,6 +110,7 @@ static const struct {
     {"torch.autograd.function", NULL, NULL},
     {"torch.distributions", NULL, NULL},
     {"torch.distributions._more", NULL, NULL},
+    {"torch.distributions._mixed", NULL, NULL},
     {"torch._tensor", NULL, NULL},
     {"torch._spectral", NULL, NULL},
     {"torch._polynomials", NULL, NULL},
@@ -177,6 +178,7 @@ static const struct {
     {"tqdm.auto", NULL, NULL},
     {"heapq", NULL, NULL},
     {"threading", NULL, NULL},
+    {"uuid", NULL, NULL},
     {"torch.distributions.constraints", NULL, NULL},
     {"importlib", NULL, NULL},
     {"importlib.util", NULL, NULL},
@@ -222,7 +224,6 @@ static const char *const later[] = {
     "unittest",
     "urllib",
     "urllib.request",
-    "uuid",
     "zipfile",
     "torch._utils",
     "torch.multiprocessing",
@@ -240,7 +241,7 @@ static const char *const later[] = {
 /* Modules whose whole stands for each of their parts. */
 static const struct {
     const char *prefix, *whole;
-    const char *parts[24];
+    const char *parts[48];
 } divided[] = {
     {"torch.nn.modules.",
      "torch.nn",
@@ -271,7 +272,19 @@ static const struct {
       "poisson",
       "gumbel",
       "cauchy",
-      "half_normal"}},
+      "half_normal",
+      "half_cauchy",
+      "geometric",
+      "binomial",
+      "negative_binomial",
+      "multinomial",
+      "relaxed_bernoulli",
+      "relaxed_categorical",
+      "mixture_same_family",
+      "lowrank_multivariate_normal",
+      "weibull",
+      "pareto",
+      "inverse_gamma"}},
     {"timm.layers.",
      "timm.layers",
      {"drop", "helpers", "mlp", "norm", "patch_embed", "weight_init"}},

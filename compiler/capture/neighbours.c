@@ -297,11 +297,21 @@ static bool find_part(struct vm *vm, struct module *m, const char *name, struct 
     return true;
 }
 
+/* Does the name lead into the package: `.box`, or `gym.spaces.box` in gym/spaces/__init__.py? */
+static bool leads_into(struct vm *vm, const char *folder, const char *module) {
+    if (module[0] == '.') return true;
+    const char *dot = strchr(module, '.');
+    for (; dot; dot = strchr(dot + 1, '.'))
+        if (names_package(folder, arena_strndup(vm->arena, module, (size_t)(dot - module))))
+            return true;
+    return false;
+}
+
 /* The one file that __init__.py has that name from, by which it need not be run. */
 static bool find_export(struct vm *vm, struct module *m, const char *name, struct py *out) {
     enum { ENOUGH = 8 };
     struct binding b = own_binding(vm, m, name, ENOUGH);
-    if (b.count != 1 || !b.module || b.module[0] != '.') return false;
+    if (b.count != 1 || !b.module || !leads_into(vm, m->folder, b.module)) return false;
     struct module *from = neighbour_import(vm, m, b.module);
     if (from == m) return find_part(vm, m, b.original, out); /* from . import part */
     if (!from || !neighbour_find(vm, from, b.original, out)) return false;

@@ -48,6 +48,7 @@
     FILE(torch_amp, "torch_amp.py")                                                                \
     FILE(torch_distributions, "torch_distributions.py")                                            \
     FILE(torch_distributions_more, "torch_distributions_more.py")                                  \
+    FILE(torch_distributions_mixed, "torch_distributions_mixed.py")                                \
     FILE(torch_autograd_functional, "torch_autograd_functional.py")                                \
     FILE(torch_autograd, "torch_autograd.py")                                                      \
     FILE(torch_higher_order_ops, "torch_higher_order_ops.py")                                      \
@@ -230,8 +231,9 @@ const char *prelude_text(const char *module) {
         {"torch._C", "from _warpsmith import set_grad_mode\n"
                      "def _log_api_usage_once(*args):\n"
                      "    pass\n"
-                     "def _log_api_usage_once(*args):\n"
-                     "    pass\n"
+                     "def _is_tracing():\n"
+                     "    return False\n"
+                     "_get_tracing_state = lambda: None\n"
                      "def _set_grad_enabled(mode):\n"
                      "    set_grad_mode(mode)\n"},
         {"torch._C._nn", ws_prelude_torch_c_nn},
@@ -248,10 +250,9 @@ const char *prelude_text(const char *module) {
         {"torch.library", ws_prelude_torch_library},
         {"torch.ops", "def __getattr__(name):\n"
                       "    from torch.library import _namespace\n"
-                      "    found = None if name[:2] == '__' else _namespace(name)\n"
-                      "    if found is None:\n"
+                      "    if name[:2] == '__':\n"
                       "        raise AttributeError(name)\n"
-                      "    return found\n"},
+                      "    return _namespace(name)\n"},
         {"torch.ops.aten", ws_prelude_torch_ops},
         {"torch.ops.prims", "import torch\n"
                             "from torch.ops.aten import Operator\n"
@@ -324,6 +325,7 @@ const char *prelude_text(const char *module) {
                                     "    return function\n"},
         {"torch.distributions", ws_prelude_torch_distributions},
         {"torch.distributions._more", ws_prelude_torch_distributions_more},
+        {"torch.distributions._mixed", ws_prelude_torch_distributions_mixed},
         {"typing", ws_prelude_typing},
         {"functools", ws_prelude_functools},
         {"itertools", ws_prelude_itertools},
@@ -568,6 +570,23 @@ const char *prelude_text(const char *module) {
         {"tqdm.auto", "from tqdm import tqdm, trange\n"},
         {"heapq", ws_prelude_heapq},
         {"threading", ws_prelude_threading},
+        {"uuid", "from random import getrandbits\n"
+                 "class UUID:\n"
+                 "    def __init__(self, hex):\n"
+                 "        self.hex = hex.replace('-', '')\n"
+                 "    def __str__(self):\n"
+                 "        ends, h = (8, 12, 16, 20, 32), self.hex\n"
+                 "        return '-'.join([h[a:b] for a, b in zip((0,) + ends, ends)])\n"
+                 "    def __repr__(self):\n"
+                 "        return f\"UUID('{self}')\"\n"
+                 "    def __eq__(self, other):\n"
+                 "        return isinstance(other, UUID) and self.hex == other.hex\n"
+                 "    def __hash__(self):\n"
+                 "        return hash(self.hex)\n"
+                 "def uuid4():\n"
+                 "    h = ''.join([f'{getrandbits(16):04x}' for _ in range(8)])\n"
+                 "    return UUID(f'{h[:12]}4{h[13:16]}a{h[17:]}')\n"
+                 "uuid1 = uuid4\n"},
         {"torch.distributions.constraints", "class Constraint:\n"
                                             "    is_discrete, event_dim = False, 0\n"
                                             "    def __init__(self, *bounds):\n"

@@ -99,6 +99,29 @@ enum py_kind {
     EXCEPTION(PermissionError, OSError)                                                            \
     EXCEPTION(TimeoutError, OSError)                                                               \
     EXCEPTION(ConnectionError, OSError)                                                            \
+    EXCEPTION(BlockingIOError, OSError)                                                            \
+    EXCEPTION(ChildProcessError, OSError)                                                          \
+    EXCEPTION(InterruptedError, OSError)                                                           \
+    EXCEPTION(IsADirectoryError, OSError)                                                          \
+    EXCEPTION(NotADirectoryError, OSError)                                                         \
+    EXCEPTION(ProcessLookupError, OSError)                                                         \
+    EXCEPTION(BrokenPipeError, ConnectionError)                                                    \
+    EXCEPTION(ConnectionAbortedError, ConnectionError)                                             \
+    EXCEPTION(ConnectionRefusedError, ConnectionError)                                             \
+    EXCEPTION(ConnectionResetError, ConnectionError)                                               \
+    EXCEPTION(BufferError, Exception)                                                              \
+    EXCEPTION(ReferenceError, Exception)                                                           \
+    EXCEPTION(StopAsyncIteration, Exception)                                                       \
+    EXCEPTION(SystemError, Exception)                                                              \
+    EXCEPTION(IndentationError, SyntaxError)                                                       \
+    EXCEPTION(UnicodeError, ValueError)                                                            \
+    EXCEPTION(UnicodeDecodeError, UnicodeError)                                                    \
+    EXCEPTION(UnicodeEncodeError, UnicodeError)                                                    \
+    EXCEPTION(PendingDeprecationWarning, Warning)                                                  \
+    EXCEPTION(ResourceWarning, Warning)                                                            \
+    EXCEPTION(SyntaxWarning, Warning)                                                              \
+    EXCEPTION(UnicodeWarning, Warning)                                                             \
+    EXCEPTION(BytesWarning, Warning)                                                               \
     EXCEPTION(EOFError, Exception)                                                                 \
     EXCEPTION(FloatingPointError, ArithmeticError)
 

@@ -12,7 +12,7 @@
  *
  * The language is Python 3.11 as PyTorch files use it. Annotations are parsed and dropped. A
  * generator expression is a function that builds the whole list at once (CODE_GENEXPR). Refused,
- * each with its line: match, async, await, bytes, complex numbers, relative imports,
+ * each with its line: async and await (a function that is async may be there, but not be called),
  * integers beyond 64 bits, except*, starred bases of a class, \N{...} in strings.
  *
  * Ownership: everything lives in the arena given; the code points into the source, which must live

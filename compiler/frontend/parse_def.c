@@ -1,5 +1,6 @@
 /* parse_def.c: functions, classes, decorators, parameters. Annotations are parsed, so that mistakes
- * in them are found, and dropped. */
+ * in them are found, and dropped. What an `async def` does is not read: it may be there, and
+ * refuses to be called. */
 #include "frontend/parse.h"
 
 #include <string.h>
@@ -100,8 +101,38 @@ struct params parse_params(struct parser *p, enum token_kind end) {
 
 /* ---- def and class */
 
+/* A block of an `async def`, whose statements are not read: awaits are nowhere else. */
+static void skip_block(struct parser *p) {
+    token_expect(p, T_COLON);
+    int deep = 0;
+    bool block = token_is(p, T_NEWLINE) && token_peek_at(p, 1)->kind == T_INDENT;
+    p->i += block ? 1 : 0;
+    do {
+        if (token_is(p, T_END) || token_is(p, T_ERROR)) invalid_syntax(p);
+        deep += token_is(p, T_INDENT) - token_is(p, T_DEDENT);
+        p->i++;
+    } while (block ? deep > 0 : p->tokens.at[p->i - 1].kind != T_NEWLINE);
+}
+
+/* raise NotImplementedError("f() is async, which is not supported") */
+static struct stmt *refusal(struct parser *p, const char *name, struct place at) {
+    struct expr *text = tree_expr(p, E_CONSTANT, at), *call = tree_expr(p, E_CALL, at);
+    const char *said = arena_printf(p->f->arena, "%s() is async, which is not supported", name);
+    text->constant.value =
+        (struct constant){.kind = CONSTANT_STRING, .s = said, .n = (uint32_t)strlen(said)};
+    call->call.function = tree_expr(p, E_NAME, at);
+    call->call.function->name = "NotImplementedError";
+    vec_push(p->f->arena, &call->call.args, text);
+    struct stmt *s = tree_stmt(p, S_RAISE, at);
+    s->raise.exception = call;
+    return s;
+}
+
 struct stmt *parse_def(struct parser *p, struct expr_list decorators) {
-    struct place from = token_expect(p, T_K_DEF);
+    struct place from = token_peek(p)->at;
+    bool is_async = token_is(p, T_K_ASYNC) && token_peek_at(p, 1)->kind == T_K_DEF;
+    p->i += is_async ? 1 : 0;
+    token_expect(p, T_K_DEF);
     struct stmt *s = tree_stmt(p, S_FUNCTION, from);
     s->function.decorators = decorators;
     s->function.name = token_expect_name(p);
@@ -110,6 +141,12 @@ struct stmt *parse_def(struct parser *p, struct expr_list decorators) {
     token_expect(p, T_RPAR);
     if (token_accept(p, T_ARROW)) parse_expressions(p);
     s->at = place_join(from, token_last_place(p));
+    if (is_async) {
+        skip_block(p);
+        struct stmt *only = refusal(p, s->function.name, s->at);
+        vec_push(p->f->arena, &s->function.body, only);
+        return s;
+    }
     s->function.body = parse_block(p, "function definition", from.line);
     return s;
 }
@@ -148,6 +185,7 @@ struct stmt *parse_decorated(struct parser *p) {
         token_expect(p, T_NEWLINE);
     }
     if (token_is(p, T_K_CLASS)) return parse_class(p, decorators);
-    if (token_is(p, T_K_DEF)) return parse_def(p, decorators);
+    if (token_is(p, T_K_DEF) || token_peek_at(p, 1)->kind == T_K_DEF)
+        return parse_def(p, decorators);
     invalid_syntax(p);
 }

@@ -186,6 +186,7 @@ static struct stmt *parse_compound(struct parser *p) {
     case T_K_WITH: return parse_with(p);
     case T_K_TRY: return parse_try(p);
     case T_K_DEF: return parse_def(p, none);
+    case T_K_ASYNC: return token_peek_at(p, 1)->kind == T_K_DEF ? parse_def(p, none) : NULL;
     case T_K_CLASS: return parse_class(p, none);
     case T_MATMUL: return parse_decorated(p);
     default: return NULL;

@@ -1,5 +1,6 @@
 """What public models use of PyTorch's modules and of the standard library: names of an embedding's settings, the blocks of
-an encoder's layer, precision that is asked for as it is, a tensor of a range, os.pardir."""
+an encoder's layer, precision that is asked for as it is, a tensor of a range, os.pardir; and what asks whether it is traced,
+or for operators that are not installed."""
 import os
 
 import torch
@@ -8,6 +9,9 @@ import torch.nn.functional as F
 
 rows = 4
 assert os.path.join('a', os.pardir, 'b') == 'a/../b' and os.curdir == '.' and os.pathsep == ':'
+
+
+assert not torch._C._is_tracing() and not hasattr(torch.ops.some_package, 'nms') and torch.ops.aten.relu(torch.ones(1)) == 1
 
 
 class Layer(nn.TransformerEncoderLayer):

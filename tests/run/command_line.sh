@@ -172,7 +172,7 @@ for option in '--backend eager' '--explain'; do
     # shellcheck disable=SC2086
     expect 2 "${option%% *} is for scripts; .* is a workload" run known/softmax.py "${cpu[@]}" $option
 done
-printf 'async def f(): pass\n' >known/async.py
+printf 'async with f(): pass\n' >known/async.py
 expect 1 'async.py:1' run known/async.py --device cpu --explain
 expect 2 "no operator 'nosuchthing'; .warpsmith ops. lists them" ops nosuchthing
 

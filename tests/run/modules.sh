@@ -50,5 +50,15 @@ printf 'from nets import enter\n\n\nclass Twice:\n    def __call__(self, x):\n  
 mkdir "$TMP/drivers"
 printf 'import sys\nsys.path.insert(0, "%s/lists")\nimport torch\nfrom nets.twice import Twice\nfrom nets.table import made\n\n\ndef forward(x):\n    return Twice()(made["scale"](x))\n\n\ndef get_inputs():\n    return [torch.randn(8)]\n' "$TMP" >"$TMP/drivers/user.py"
 check "$TMP/drivers/user.py" fwd
+
+# A package that names its own parts in full: a part has from it what another part defines, though __init__.py needs the
+# first one to go on.
+mkdir -p "$TMP/full/gym/spaces"
+: >"$TMP/full/gym/__init__.py"
+printf 'from gym.spaces.box import Box\nfrom gym.spaces.sizes import size_of\n' >"$TMP/full/gym/spaces/__init__.py"
+printf 'class Box:\n    n = 3\n' >"$TMP/full/gym/spaces/box.py"
+printf 'from gym.spaces import Box\n\n\ndef size_of(x):\n    return x.n if isinstance(x, Box) else 0\n' >"$TMP/full/gym/spaces/sizes.py"
+printf 'import sys\nsys.path.insert(0, "%s/full")\nimport torch\nfrom gym import spaces\nfrom gym.spaces.sizes import size_of\n\n\ndef forward(x):\n    return x * size_of(spaces.Box())\n\n\ndef get_inputs():\n    return [torch.randn(8)]\n' "$TMP" >"$TMP/drivers/full.py"
+check "$TMP/drivers/full.py" fwd
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

@@ -109,6 +109,8 @@ _reductions = {
 
 
 def reduce(tensor, pattern, reduction, **axes_lengths):
+    if reduction in ('rearrange', 'repeat'):  # einops' own words for what reduces nothing
+        return _apply(tensor, pattern, axes_lengths, None)
     if isinstance(reduction, str):
         if reduction not in _reductions:
             raise EinopsError(f"unknown reduction '{reduction}'")

@@ -54,6 +54,42 @@ def reduce(function, items, *start):
     return total
 
 
+class _Property:
+    """property, for classes that are derived from it."""
+
+    def __init__(self, fget=None, fset=None, fdel=None, doc=None):
+        self.fget, self.fset, self.fdel = fget, fset, fdel
+        self.__doc__ = fget.__doc__ if doc is None and fget is not None else doc
+
+    def __get__(self, instance, owner=None):
+        if instance is None:
+            return self
+        if self.fget is None:
+            raise AttributeError('property of ' + type(instance).__name__ + ' object has no getter')
+        return self.fget(instance)
+
+    def __set__(self, instance, value):
+        if self.fset is None:
+            raise AttributeError('property of ' + type(instance).__name__ + ' object has no setter')
+        self.fset(instance, value)
+
+    def getter(self, fget):
+        return type(self)(fget, self.fset, self.fdel, self.__doc__)
+
+    def setter(self, fset):
+        return type(self)(self.fget, fset, self.fdel, self.__doc__)
+
+    def deleter(self, fdel):
+        return type(self)(self.fget, self.fset, fdel, self.__doc__)
+
+
+class _Module:
+    """types.ModuleType, the same."""
+
+    def __init__(self, name, doc=None):
+        self.__name__, self.__doc__ = name, doc
+
+
 class cached_property:
     """Computed at its first reading; then an attribute of the object, found before this."""
 

@@ -72,6 +72,9 @@ class RandomState:
     def exponential(self, scale=1.0, size=None):
         return self._many(size, lambda: scale * self._exponential())
 
+    def rayleigh(self, scale=1.0, size=None):
+        return self._many(size, lambda: scale * sqrt(2.0 * self._exponential()))
+
     def standard_exponential(self, size=None):
         return self._many(size, self._exponential)
 
@@ -182,7 +185,7 @@ _shared = RandomState()
 seed, random_sample, random, sample, rand = _shared.seed, _shared.random_sample, _shared.random, _shared.sample, _shared.rand
 standard_normal, randn, normal, uniform = _shared.standard_normal, _shared.randn, _shared.normal, _shared.uniform
 exponential, standard_exponential, standard_gamma, gamma = _shared.exponential, _shared.standard_exponential, _shared.standard_gamma, _shared.gamma
-beta, dirichlet = _shared.beta, _shared.dirichlet
+beta, dirichlet, rayleigh = _shared.beta, _shared.dirichlet, _shared.rayleigh
 randint, shuffle, permutation, choice = _shared.randint, _shared.shuffle, _shared.permutation, _shared.choice
 
 

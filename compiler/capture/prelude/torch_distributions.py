@@ -296,6 +296,8 @@ class OneHotCategorical(Distribution):
         super().__init__(self._categorical.batch_shape, (self._categorical._num_events,), validate_args)
 
     probs = mean = property(lambda self: self._categorical.probs)
+    mode = property(lambda self: F.one_hot(self.probs.argmax(-1), self._categorical._num_events).to(self.probs.dtype))
+    variance = property(lambda self: self.probs * (1 - self.probs))
     logits = property(lambda self: self._categorical.logits)
 
     def sample(self, sample_shape=()):
@@ -349,11 +351,14 @@ def _stacked(rows):
     return torch.stack([torch.stack(row, -1) for row in rows], -2)
 
 
+_FEW = 16  # rows of a matrix that is worth it number by number
+
+
 def _cholesky(a):
-    """The lower triangle L with a = L @ L.T, number by number: of the small matrices that a density has."""
+    """The lower triangle L with a = L @ L.T, number by number where there are few."""
     n = a.shape[-1]
-    if n > 16:
-        refuse(f'a covariance of {n} x {n} is not supported; 16 x 16 at most')
+    if n > _FEW:
+        return torch.linalg.cholesky(a)
     rows = []
     for i in range(n):
         row = []
@@ -368,6 +373,8 @@ def _cholesky(a):
 
 def _solve_lower(lower, b):
     """x with lower @ x = b, a vector or a batch of them."""
+    if lower.shape[-1] > _FEW:
+        return torch.linalg.solve_triangular(lower, b.unsqueeze(-1), upper=False).squeeze(-1)
     x = []
     for i in range(lower.shape[-1]):
         rest = b[..., i]
@@ -595,17 +602,47 @@ def _kl_independent(p, q):
     return _sum_last(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
 
 
-_kl = [(Normal, _kl_normal), (LogNormal, lambda p, q: _kl_normal(p.base_dist, q.base_dist)), (Bernoulli, _kl_bernoulli),
-       (Categorical, _kl_categorical), (Uniform, _kl_uniform), (Exponential, _kl_exponential),
-       (MultivariateNormal, _kl_multivariate), (Independent, _kl_independent),
-       (OneHotCategorical, lambda p, q: _kl_categorical(p._categorical, q._categorical))]
+def _kl_laplace(p, q):
+    ratio, apart = p.scale / q.scale, (p.loc - q.loc).abs()
+    return -torch.log(ratio) + apart / q.scale + ratio * torch.exp(-apart / p.scale) - 1
+
+
+def _kl_transformed(p, q):
+    if len(p.transforms) != len(q.transforms) or any([type(s) is not type(t) for s, t in zip(p.transforms, q.transforms)]):
+        raise NotImplementedError
+    return _sum_last(kl_divergence(p.base_dist, q.base_dist), len(p.event_shape) - len(p.base_dist.event_shape))
+
+
+_kl = [(kind, kind, formula) for kind, formula in (
+    (Normal, _kl_normal), (Bernoulli, _kl_bernoulli), (Categorical, _kl_categorical), (Uniform, _kl_uniform),
+    (Exponential, _kl_exponential), (Laplace, _kl_laplace), (MultivariateNormal, _kl_multivariate), (Independent, _kl_independent),
+    (TransformedDistribution, _kl_transformed),
+    (OneHotCategorical, lambda p, q: _kl_categorical(p._categorical, q._categorical)))]
+
+
+def register_kl(type_p, type_q):
+    """Decorates a formula of the program's own, which comes before those that are here."""
+
+    def keep(formula):
+        _kl.insert(0, (type_p, type_q, formula))
+        return formula
+
+    return keep
+
+
+def _ws_distance(kinds, p, q):
+    """How far the classes of a formula are above those of p and q, which comes first."""
+    return type(p).__mro__.index(kinds[0]), type(q).__mro__.index(kinds[1])
 
 
 def kl_divergence(p, q):
-    for kind, formula in _kl:
-        if isinstance(p, kind) and isinstance(q, kind):
-            return formula(p, q)
-    raise NotImplementedError(f'No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}')
+    fitting = [kinds for kinds in _kl if isinstance(p, kinds[0]) and isinstance(q, kinds[1])]
+    if not fitting:
+        raise NotImplementedError(f'No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}')
+    return min(fitting, key=lambda kinds: _ws_distance(kinds, p, q))[2](p, q)
 
 
 from torch.distributions._more import Gamma, Chi2, Dirichlet, Beta, StudentT, Poisson, Gumbel, Cauchy, HalfNormal
+from torch.distributions._mixed import (Binomial, ExpRelaxedCategorical, Geometric, HalfCauchy, InverseGamma, LogitRelaxedBernoulli,
+                                        LowRankMultivariateNormal, MixtureSameFamily, Multinomial, NegativeBinomial,
+                                        OneHotCategoricalStraightThrough, Pareto, RelaxedBernoulli, RelaxedOneHotCategorical, Weibull)

@@ -299,5 +299,7 @@ def _kl_dirichlet(p, q):
             + ((a - b) * (torch.digamma(a) - torch.digamma(total).unsqueeze(-1))).sum(-1))
 
 
-_kl += [(Gamma, _kl_gamma), (Dirichlet, _kl_dirichlet), (Beta, lambda p, q: _kl_dirichlet(p._dirichlet, q._dirichlet)),
-        (Poisson, lambda p, q: p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate))]
+_kl += [(kind, kind, formula) for kind, formula in (
+    (Gamma, _kl_gamma), (Dirichlet, _kl_dirichlet), (Beta, lambda p, q: _kl_dirichlet(p._dirichlet, q._dirichlet)),
+    (HalfNormal, lambda p, q: 0.5 * ((p.scale / q.scale).pow(2) - 1) - (p.scale / q.scale).log()),
+    (Poisson, lambda p, q: p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)))]

@@ -113,12 +113,9 @@ def opcheck(*args, **kwargs):
     return {}
 
 
-def _namespace(name):
-    """torch.ops.NAME, for what it has; None: no operator is in it."""
-    return _Namespace(name) if any([key.startswith(name + '::') for key in _known]) else None
-
-
 class _Namespace:
+    """torch.ops.NAME, which is there for any name; an operator has to be one that the program has made."""
+
     def __init__(self, name):
         self._of = name
 
@@ -126,3 +123,6 @@ class _Namespace:
         if f'{self._of}::{name}' not in _known:
             raise AttributeError(f"'_OpNamespace' '{self._of}' object has no attribute '{name}'")
         return _known[f'{self._of}::{name}']
+
+
+_namespace = _Namespace
