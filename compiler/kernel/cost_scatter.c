@@ -220,7 +220,8 @@ static double turns_hits_cost(const struct kernel *k, const struct layout *y) {
 static double adds_cost(const struct kernel *k, const struct layout *y) {
     enum { THREADS = 256 };
     const double LAUNCH_US = 1.1, WAIT_US = 0.6, FINISH_US = 1.3, SECOND_US = 0.6, ADD = 2.6e-5,
-                 SCALE = 1.6e-5, AGAIN = 2e-3, OWN_ROW = 20, BEGIN_US = 3e-4, IDLE_US = 1;
+                 SCALE = 1.6e-5, AGAIN = 2e-3, OWN_ROW = 20, BEGIN_US = 3e-4, IDLE_US = 1,
+                 APART_US = 0.05; /* sums of a vector lie apart */
     const struct device_limits *d = k->limits;
     double all = (double)kernel_size(k, AXIS_R) * (double)ex_hint(k->ex, k->landing->inner) *
                  (double)layout_spans(k),
@@ -239,7 +240,8 @@ static double adds_cost(const struct kernel *k, const struct layout *y) {
            busy = ((scaled > 0 ? 2 : 1) * all * work + nx * OWN_ROW) / d->warp /
                   (d->units * 4 * 0.7 * device_clock_ghz(d) * 1e3);
     return LAUNCH_US + WAIT_US * (1 + loads_of_sources(k)) + (scaled > 0 ? SECOND_US : 0) +
-           FINISH_US + hypot(memory, busy) + atomics + BEGIN_US * (blocks + nx / y->bx) +
+           FINISH_US + APART_US * y->vec + hypot(memory, busy) + atomics +
+           BEGIN_US * (blocks + nx / y->bx) +
            IDLE_US * (scaled > 0 ? 2 : 1) * fmax(0, fmin(nx, d->units) / blocks - 1);
 }
 

@@ -368,7 +368,7 @@ void propose_in_turn(struct space *s) {
 
 /* And by blocks of more warps, of more rows, as whole numbers have one sum in any order. */
 void propose_turns_adds(struct space *s) {
-    enum { MOST = 16384 };
+    enum { MOST = 8192 };
     const struct kernel *k = s->k;
     if (!k->landing) return;
     for (int warps = 4; warps * k->limits->warp <= k->limits->max_threads_block; warps *= 2)
