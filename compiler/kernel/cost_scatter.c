@@ -268,7 +268,7 @@ static double adds_here_cost(const struct kernel *k, const struct layout *y) {
            work =
                y->ur * each * (SOURCE + column_work(k, MASK_R) + column_work(k, MASK_X | MASK_R)) +
                y->ex * OWN_ROW,
-           busy = blocks * warps * work / (d->units * 4 * 0.7 * ghz * 1e3),
+           busy = ceil(blocks / d->units) * warps * work / (4 * 0.7 * ghz * 1e3),
            memory = cost_traffic(k, y, 1) / (gbps * 1e3 * 0.85) +
                     (tiles - 1) * cost_traffic(k, y, 1) / (gbps * 1e3 * L2_FASTER);
     return LAUNCH_US + hypot(hypot(memory, busy), alone);

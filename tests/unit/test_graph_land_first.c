@@ -5,8 +5,8 @@
 static void becomes(const char *inputs, const char *body, const char *want) {
     struct arena *a = arena_new();
     struct value in[MAX_TEST_VALUES];
-    struct graph *g = graph_simplify(
-        must_parse(a, arena_printf(a, "graph(%s) {\n%s}\n", inputs, body)));
+    struct graph *g =
+        graph_simplify(must_parse(a, arena_printf(a, "graph(%s) {\n%s}\n", inputs, body)));
     struct graph *to = graph_land_first(g);
     const char *why = graph_verify(to, false);
     if (why) fail_msg("%s\n%s", why, printed(to));
