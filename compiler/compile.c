@@ -327,7 +327,7 @@ static bool transform(struct compile *c) {
     if (c->fusion != WS_EAGER && c->limits->kind == DEVICE_CUDA)
         c->graph = graph_wavefront(c->graph);
     if (c->fusion != WS_EAGER)
-        c->graph = graph_totals_first(graph_pools_first(c->graph), TOTALS_PAY);
+        c->graph = graph_totals_first(graph_pools_first(graph_land_first(c->graph)), TOTALS_PAY);
     if (makes_chains(c) && c->limits->kind == DEVICE_CUDA)
         c->graph = graph_join_linears(c->graph, calls_us, c);
     bool wide = makes_chains(c) && c->limits->kind == DEVICE_CUDA && c->limits->wgmma;

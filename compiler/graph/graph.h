@@ -379,6 +379,10 @@ struct graph *graph_widen_filters(struct graph *g, double least, graph_us_fn *us
  * about. Needs: a captured, simplified graph. Returns a new graph in the same arena, or g. */
 struct graph *graph_join_linears(struct graph *g, graph_us_fn *us, void *ctx);
 
+/* land_first.c: what lands on fewer rows is scanned there, along another axis. Needs: a captured,
+ * simplified graph. Returns a new graph in the same arena, or g. */
+struct graph *graph_land_first(struct graph *g);
+
 /* scales_last.c: bmm(mul(q, 0.125), k) as mul(bmm(q, k), 0.125), where q is a part of what lies in
  * memory. Needs: a decomposed, simplified graph. Returns such a graph in the same arena, or g. */
 struct graph *graph_scales_last(struct graph *g);

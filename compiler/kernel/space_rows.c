@@ -378,17 +378,14 @@ void propose_in_turn(struct space *s) {
 
 /* And by blocks of more warps, of more rows, as whole numbers have one sum in any order. */
 void propose_turns_adds(struct space *s) {
-    enum { SORTED = 256 * BUCKET_EACH, MOST = 8192 };
+    enum { MOST = 8192 };
     const struct kernel *k = s->k;
     if (!k->landing) return;
     for (int warps = 4; warps * k->limits->warp <= k->limits->max_threads_block; warps *= 2)
         for (int held = 1; held * warps * k->limits->warp <= MOST; held *= 2)
             for (int u = 1; u <= 8; u *= 2)
-                for (int hits = 1; hits <= 4; hits *= 2)
-                    if (hits == 1 || size_of(k, AXIS_R) / (SORTED * hits) > k->limits->units / 2)
-                        propose(s, CONFIG(K(x, k->limits->warp * warps * held), K(r, u),
-                                          K(warps, warps), K(vec, 1), K(rows, held > 1 ? held : 0),
-                                          K(hits, hits), K(sort, 3)));
+                propose(s, CONFIG(K(x, k->limits->warp * warps * held), K(r, u), K(warps, warps),
+                                  K(vec, 1), K(rows, held > 1 ? held : 0), K(hits, 1), K(sort, 3)));
 }
 
 /* Or nobody sorts them, as whole numbers have one sum in any order: in L2, in launches whose
