@@ -171,7 +171,7 @@ static double copy_clocks(const struct product *p, const struct operand *o, int 
  * once. */
 static double epilogue_clocks(const struct kernel *k, const struct layout *y) {
     enum { LONG = 16, DEAR = 32, LANES = 128 };
-    const double BESIDE_MAKERS = 2.2;
+    const double BESIDE_MAKERS = 1.5;
     const double ALONE = 0.6, TOGETHER = 0.9, CALLED = 2.5;
     const double MOVED = 6.5; /* an element, as emitted: 52 for a thread's four pairs */
     const double REDUCED = 8; /* into a sum; not measured by itself */
@@ -182,7 +182,7 @@ static double epilogue_clocks(const struct kernel *k, const struct layout *y) {
     /* Where others make tiles meanwhile, a warpgroup waits for each instruction of its own: tanh
      * behind 8.3 million pixels of 64 filters, 3 x 3 of 8 channels, takes an H200 1485 us by 128 x
      * 128, and 967 where maps copy the windows. */
-    bool beside_makers = y->product->makers && size >= LONG;
+    bool beside_makers = y->product->makers && !k->over && size >= LONG;
     if (size <= DEAR && beside_makers)
         size *= BESIDE_MAKERS;
     else if (size <= DEAR)
@@ -350,9 +350,11 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
      * and 5600 for 192; without these 1450, 1850, 2200 and 3300. What is not turned, or
      * made of planes, hides more of it. */
     const double LAIN = 700, TURNED = 0.14, STRAIGHT = 300;
-    /* Of other columns that are turned: a warpgroup waits at each exchange, and issues for it. 67600
-     * tiles of 128 x 128, 256 deep, take an H200 693 us by two in turn, 5 times their products. */
-    const double TURNED_ALONE = 0.9, TURNED_ISSUED = 0.3;
+    /* The same of other columns, which a warpgroup that has a tile by itself turns: it waits at each
+     * exchange, and for each instruction behind its sums. Mish of mish behind 8.3 million windows of
+     * 64 channels, 3 x 3, in 128 filters takes an H200 3515 us by 128 x 192 in turn, said to take
+     * 2541; 2272 as they lie. */
+    const double TURNED_ALONE = 0.9, AN_INSTRUCTION = 0.028;
     /* Clocks of each of a tile's sums, of planes of windows that others make in several steps: 16
      * channels, 3 x 3, in 128 filters take an H200 7422 us, which were said to take 5956, 32
      * channels, 5 taps, in 64 filters 1098 and 923, as they lie 979 and 1012. If all of a tile's
@@ -379,9 +381,6 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
     const double SLOWER = 0.11;
     const double BOTH = 0.2;  /* of the shorter, of copies of windows and of boxes */
     const double LANES = 128; /* of tensor memory */
-    /* Bytes a clock that L2 hands a multiprocessor, where epilogues are hidden: 64 x 128 by four in
-     * turn of images by windows, 256 deep, takes an H200 33 to 36 of them. */
-    const double HANDED = 35;
     /* Stages: 4096^3 takes 2222 us on an H100 with two of 64 by 96 (two blocks a multiprocessor),
      * 738 with three of 128 by 128. */
     const double HELD = 1.75;
@@ -445,9 +444,6 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
     double lines = windows_a * of_a * cluster_a + windows_b * of_b * cluster_b;
     double boxes = p->by_warp ? 0 : !windows_a * of_a + !windows_b * of_b;
     lines = fmax(lines, boxes) + BOTH * fmin(lines, boxes);
-    if (p->in_turn > 2)
-        lines =
-            fmax(lines, ((double)p->a_bytes / cluster_a + (double)p->b_bytes / cluster_b) / HANDED);
     if (p->makers) lines += made_clocks(k, p, p->a.made ? y->bx : y->br, steps);
     double work = fmax(units, shared) + (p->a.lying ? LYING * fmin(units, shared) : 0);
     double split = (p->a.splits * m + p->b.splits * n) * depth * SPLIT / (4.0 * d->warp) /
@@ -467,11 +463,8 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
     bool taps = im2col_has_taps(k->im2col[0][0]) || im2col_has_taps(k->im2col[1][0]);
     if (taps) behind = fmax(behind, m * n * STORED * stored_bytes(k));
     bool turns = p->a.lying && p->turned && p->a.planes == 1;
-    double issued = 0; /* behind products, by whichever warpgroup */
-    if (p->turned && !p->a.lying) {
-        behind += m * n / p->warpgroups * TURNED_ALONE;
-        issued = m * n * TURNED_ISSUED;
-    }
+    if (p->turned && p->in_turn > 1 && p->beside == 1)
+        behind += m * n * TURNED_ALONE * (1 + AN_INSTRUCTION * epilogue_size(k, 1));
     if (p->a.lying) behind += turns ? LAIN + m * n * TURNED : STRAIGHT;
     if (made_windows && p->n_passes > 1 && p->promotes)
         behind += m * n * (n > USUAL && steps <= y->stages ? MADE_AHEAD : MADE);
@@ -481,8 +474,7 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
     /* Two in turn: one multiplies while the other is at its epilogue, but for the last. */
     double last = 0;
     if (p->in_turn > 1 && waves > 1) {
-        /* what is issued is so by turns */
-        tile = fmax(fmax(part * step, tile / p->in_turn), output + issued);
+        tile = fmax(fmax(part * step, tile / p->in_turn), output); /* both are issued by turns */
         last = behind;
     }
     if (!p->by_warp && resident > 1) { /* what one waits for is another's time */

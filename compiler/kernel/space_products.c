@@ -233,29 +233,18 @@ static void propose_lines(struct space *s, int stages) {
     }
 }
 
-/* Three warpgroups with tiles in turn, or four, each of half as many sums, alone or in clusters:
- * where columns are turned behind the products, or what stands there is long, one warpgroup alone
- * waits for most of what it does, and takes several times as long as its products. */
+/* Three warpgroups with tiles in turn, or four, each of half as many sums: where columns are turned
+ * behind the products, one warpgroup alone waits for most of what it does, and takes several times
+ * as long as its products. */
 static void propose_more_turns(struct space *s, int stages) {
-    enum { LONG = 16 };            /* instructions */
-    static const int tiles[][3] = {/* m, n, pingpong */
-                                   {64, 128, 2},
-                                   {64, 128, 3},
-                                   {128, 64, 2},
-                                   {128, 64, 3},
-                                   {64, 192, 2}};
-    bool taps = im2col_has_taps(s->k->im2col[0][0]) || im2col_has_taps(s->k->im2col[1][0]);
-    bool is_long = taps && epilogue_size(s->k, 1) >= LONG;
+    enum { ROWS = 64, COLUMNS = 128 };
     int warps = 128 / s->k->limits->warp;
-    for (size_t i = 0; i < 2 * sizeof tiles / sizeof *tiles; i++) {
-        const int *t = tiles[i / 2];
-        struct config c =
-            CONFIG(K(m, t[0]), K(n, t[1]), K(k, 128 / element(s)), K(cluster, i % 2 ? 2 : 0),
-                   K(mma, 1), K(stages, 2), K(warps, (t[2] + 2) * warps), K(pingpong, t[2]));
+    for (int more = 2; more <= 3; more++) {
+        struct config c = CONFIG(K(m, ROWS), K(n, COLUMNS), K(k, 128 / element(s)), K(mma, 1),
+                                 K(stages, 2), K(warps, (more + 2) * warps), K(pingpong, more));
         struct layout y;
-        if (size_of(s->k, AXIS_N) < t[1] || kernel_layout(s->k, &c, &y, s->arena)) continue;
-        if (!(y.product->turned || is_long) ||
-            matrix_all_tiles(s->k, &y) <= t[2] * s->k->limits->units)
+        if (size_of(s->k, AXIS_N) < COLUMNS || kernel_layout(s->k, &c, &y, s->arena)) continue;
+        if (!y.product->turned || matrix_all_tiles(s->k, &y) <= more * s->k->limits->units)
             continue;
         propose_staged(s, c, stages);
         c.knob[KNOB_band] = 16;
@@ -266,7 +255,7 @@ static void propose_more_turns(struct space *s, int stages) {
 /* On the matrix units. Sums that are promoted need twice the registers, and three planes of each
  * factor three times the stages' memory: what does not fit is refused. */
 static void propose_mma(struct space *s) {
-    enum { MOST_STAGES = 8 };
+    enum { MOST_STAGES = 8, LEAST_TALL = 48 };
     static const int tiles[][2] = {{128, 256}, {128, 192}, {128, 128}, {128, 64}, {64, 256},
                                    {64, 128},  {64, 64},   {192, 128}, {64, 32},  {128, 32},
                                    {128, 8},   {128, 16},  {128, 24},  {128, 48}, {192, 64},
@@ -280,6 +269,7 @@ static void propose_mma(struct space *s) {
     /* Of a depth of 1024 pairs that are split where they lie are off by 6.4 u where that is most,
      * cuBLAS on an H200 by 4.1. */
     bool deep = size_of(s->k, AXIS_R) > PAIRS_DEEP;
+    bool few = s->lies && s->k->im2col[0][0]->channels <= FEW_CHANNELS;
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
         for (int cluster = 1; cluster <= 2; cluster++) {
             int n = tiles[i][1] ? tiles[i][1] : all;
@@ -288,7 +278,7 @@ static void propose_mma(struct space *s) {
             if (!tiles[i][1] && !torn) continue;
             if (narrow && (columns > n || columns <= n - 8)) continue;
             if (tall && n == 64 && columns > 64) continue;
-            if (tall && narrow && !s->lies) continue;
+            if (tall && narrow && (!s->lies || (few && n < LEAST_TALL))) continue;
             struct config c = CONFIG(K(m, tiles[i][0]), K(n, n), K(k, depth),
                                      K(cluster, cluster > 1 ? cluster : 0), K(mma, 1),
                                      K(warps, (tiles[i][0] / 64 + 1) * 128 / s->k->limits->warp));
@@ -326,21 +316,17 @@ static void propose_mma(struct space *s) {
     propose_even(s, MOST_STAGES);
     propose_lines(s, MOST_STAGES);
     /* Two blocks a multiprocessor, of tiles that leave room for two. */
-    static const int halves[][2] = {{64, 192}, {64, 128}, {64, 96},  {64, 80},  {64, 64},
-                                    {128, 64}, {128, 48}, {128, 32}, {128, 24}, {128, 16}};
-    bool few = s->lies && s->k->im2col[0][0]->channels <= FEW_CHANNELS;
-    bool lies = few || (s->lies && !may_make_planes(s->k));
+    static const int halves[][2] = {{64, 192}, {64, 128}, {64, 96},  {64, 80}, {64, 64},
+                                    {128, 64}, {128, 32}, {128, 24}, {128, 16}};
     for (size_t i = 0; i < sizeof halves / sizeof *halves; i++) {
         int n = halves[i][1];
-        if (n < 64 && (!lies || columns > n || columns <= n - 8)) continue;
+        if (n <= 32 && (!few || columns > n || columns <= n - 8)) continue;
         struct config c =
             CONFIG(K(m, halves[i][0]), K(n, halves[i][1]), K(k, 128 / element(s)), K(fit, 2),
                    K(mma, 1), K(warps, (halves[i][0] / 64 + 1) * 128 / s->k->limits->warp));
         propose_windows(s, c, MOST_STAGES);
         c.knob[KNOB_pairs] = 1;
         if (may_make_planes(s->k)) propose_windows(s, c, MOST_STAGES);
-        c.knob[KNOB_pairs] = 0, c.knob[KNOB_cluster] = 2;
-        if (lies && !few && n < 64 && n % 16 == 0) propose_windows(s, c, MOST_STAGES);
     }
 }
 
