@@ -68,6 +68,9 @@ struct store_node {
                  always does */
     value_id value;
     uint8_t mask; /* axes of the index */
+    uint8_t
+        keeps; /* the choice's argument, 1 or 2, that alone is stored: where the value, a choice,
+                      takes the other one, memory stays as it is; 0: all is stored. See in_place.c */
 };
 
 /* Every reduction's terms change nothing but where `equal` holds: where `target`, which varies with
@@ -227,6 +230,11 @@ double kernel_bytes_of(const struct kernel *k, buffer_id b);
 /* in_place.c. From here on the kernel writes `output` where `input` is: true if it can. No kernel
  * that runs later may read the input. */
 bool kernel_update_in_place(struct kernel *k, buffer_id input, buffer_id output);
+/* And where output is a choice between a value and the input: it stores the value alone, where that
+ * is chosen, and the input is no argument any more. No other kernel may read the input at all. */
+bool kernel_keeps_rest(struct kernel *k, buffer_id input, buffer_id output);
+/* The condition of a store that keeps something; NO_VALUE: it does not. */
+value_id store_condition(const struct kernel *k, const struct store_node *s);
 /* The buffer whose memory b is: of an input, the output that takes its place; else b. */
 buffer_id kernel_place_of(const struct kernel *k, buffer_id b);
 bool kernel_stores_in_place(const struct kernel *k, buffer_id b);

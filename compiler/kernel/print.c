@@ -82,6 +82,7 @@ static void put_store(struct buf *b, const struct kernel *k, const struct store_
     buf_printf(b, "store p%d[", argument(k, s->buffer));
     ex_print(b, k->ex, s->index);
     buf_printf(b, "] = v%u", s->value);
+    if (s->keeps) buf_printf(b, " where %sv%u", s->keeps == 1 ? "" : "not ", store_condition(k, s));
     if (!s->guard) return;
     buf_puts(b, " if ");
     ex_print(b, k->ex, s->guard);
