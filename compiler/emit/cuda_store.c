@@ -87,9 +87,13 @@ static void put_result(struct emitter *w, uint32_t s, const char *value) {
 
 /* "if (a2[e]) " */
 static const char *where_stored(struct emitter *w, const struct store_node *st) {
-    if (!st->keeps) return "";
-    return arena_printf(w->arena, "if (%s%s) ", st->keeps == 1 ? "" : "!",
-                        ref(w, store_condition(w->k, st)));
+    struct buf b = buf_new(w->arena);
+    bool holds;
+    value_id c;
+    for (int i = 0; (c = store_condition(w->k, st, i, &holds)) != NO_VALUE; i++)
+        buf_printf(&b, "%s%s%s", i ? " && " : "if (", holds ? "" : "!", ref(w, c));
+    if (b.n) buf_puts(&b, ") ");
+    return b.p;
 }
 
 /* In it: into the vector, or to memory. */

@@ -10,6 +10,8 @@
  * Text reads what a tile needs before it stores the tile, phase by phase, and an element belongs to
  * one tile. So it is enough that the kernel reads the input only where it stores the output, and
  * that no phase follows in which it would read it again. */
+#include <string.h>
+
 #include "kernel/builder.h"
 
 /* Does the store go over every (x, r) of the kernel? */
@@ -53,7 +55,7 @@ bool kernel_update_in_place(struct kernel *k, buffer_id input, buffer_id output)
     return false;
 }
 
-/* ---- what stays ------------------------------------------------------------------------------- */
+/* ---- what stays -------------------------------------------------------------------------------- */
 
 static bool is_used_once(const struct kernel *k, value_id v) {
     int uses = 0;
@@ -64,58 +66,97 @@ static bool is_used_once(const struct kernel *k, value_id v) {
     return uses == 1;
 }
 
-/* Is v the input where s stores? */
-static bool is_rest(const struct kernel *k, value_id v, buffer_id input,
+/* i < 6  ->  6 <= i; EX_NONE: of another condition. */
+static ex negation(struct exprs *p, ex e) {
+    enum ex_kind kind = e ? ex_kind(p, e) : EX_CONST;
+    if (kind != EX_LT && kind != EX_LE) return EX_NONE;
+    return ex_compare(p, kind == EX_LT ? EX_LE : EX_LT, ex_rhs(p, e), ex_lhs(p, e));
+}
+
+/* Does condition c say what guard g does, where it is `holds`? */
+static bool says(const struct kernel *k, value_id c, bool holds, value_id g) {
+    const struct value_node *x = &k->values.at[c], *y = &k->values.at[g];
+    if (holds && c == g) return true;
+    return !holds && x->kind == INST_INDEX && y->kind == INST_INDEX && y->index &&
+           negation(k->ex, x->index) == y->index;
+}
+
+/* Is argument `rest` of the choice c the input where s stores? */
+static bool is_rest(const struct kernel *k, value_id c, int rest, buffer_id input,
                     const struct store_node *s) {
+    const struct value_node *choice = &k->values.at[c];
+    value_id v = choice->args[rest];
     const struct value_node *x = &k->values.at[v];
-    return x->kind == INST_LOAD && x->buffer == input && !x->guarded && !x->n_args &&
-           x->index == s->index && is_used_once(k, v);
+    if (x->kind != INST_LOAD || x->buffer != input || x->index != s->index || !is_used_once(k, v))
+        return false;
+    return x->guarded ? x->n_args == 1 && says(k, choice->args[0], rest == 1, x->args[0])
+                      : !x->n_args;
 }
 
-static bool is_read_elsewhere(const struct kernel *k, buffer_id b, value_id but) {
+static bool is_choice(const struct kernel *k, value_id v) {
+    const struct value_node *x = &k->values.at[v];
+    return x->kind == INST_OP && x->op == OP_WHERE && is_used_once(k, v);
+}
+
+/* Which arguments of the choices are no rest; how many there are. */
+static int find_kept(const struct kernel *k, buffer_id input, struct store_node *s) {
+    int n = 0;
+    for (value_id v = s->value; n < KEEPS_MOST && is_choice(k, v); n++) {
+        int rest = is_rest(k, v, 1, input, s) ? 1 : 2;
+        if (rest == 2 && !is_rest(k, v, 2, input, s)) break;
+        s->keeps[n] = (uint8_t)(3 - rest);
+        v = k->values.at[v].args[3 - rest];
+    }
+    return n;
+}
+
+static int loads_of(const struct kernel *k, buffer_id b) {
+    int n = 0;
     for (value_id v = 0; v < k->values.n; v++)
-        if (v != but && k->values.at[v].kind == INST_LOAD && k->values.at[v].buffer == b)
-            return true;
-    return false;
+        n += k->values.at[v].kind == INST_LOAD && k->values.at[v].buffer == b;
+    return n;
 }
 
-/* The store of a choice takes no longer what lies there: that is a number nobody sees. */
-static void forget_rest(struct kernel *k, struct store_node *s, int rest) {
-    value_id v = k->values.at[s->value].args[rest];
-    buffer_id input = k->values.at[v].buffer;
-    uint32_t n = 0;
+/* Choices take no longer what lies there: that is a number nobody sees. */
+static void forget_rest(struct kernel *k, const struct store_node *s, buffer_id input, int n) {
+    uint32_t kept = 0;
+    value_id v = s->value;
     k->bytes_read -= kernel_bytes_of(k, input);
-    k->values.at[v] = (struct value_node){
-        .kind = INST_CONST, .dtype = k->values.at[v].dtype, .buffer = 0, .index = EX_NONE};
+    for (int i = 0; i < n; i++) {
+        const struct value_node *choice = &k->values.at[v];
+        struct value_node *rest = &k->values.at[choice->args[3 - s->keeps[i]]];
+        *rest = (struct value_node){.kind = INST_CONST, .dtype = rest->dtype, .index = EX_NONE};
+        v = choice->args[s->keeps[i]];
+    }
     for (uint32_t i = 0; i < k->buffers.n; i++)
-        if (k->buffers.at[i] != input) k->buffers.at[n++] = k->buffers.at[i];
-    k->buffers.n = n;
-    s->keeps = (uint8_t)(3 - rest);
+        if (k->buffers.at[i] != input) k->buffers.at[kept++] = k->buffers.at[i];
+    k->buffers.n = kept;
     find_masks(k);
 }
 
 bool kernel_keeps_rest(struct kernel *k, buffer_id input, buffer_id output) {
-    if (k->kind != KERNEL_POINTWISE || k->unrolled || k->columns) return false;
+    bool by_rows = k->kind == KERNEL_POINTWISE || k->kind == KERNEL_REDUCE;
+    if (!by_rows || k->unrolled || k->columns) return false;
     for (uint32_t i = 0; i < k->stores.n; i++) {
         struct store_node *s = &k->stores.at[i];
-        const struct value_node *x = &k->values.at[s->value];
         if (s->buffer != output) continue;
-        if (s->guard || x->kind != INST_OP || x->op != OP_WHERE || !covers_axes(k, s) ||
-            !is_used_once(k, s->value))
-            return false;
-        for (int rest = 1; rest <= 2; rest++) {
-            if (!is_rest(k, x->args[rest], input, s) || is_read_elsewhere(k, input, x->args[rest]))
-                continue;
-            forget_rest(k, s, rest);
+        int n = s->guard ? 0 : find_kept(k, input, s);
+        if (n && n == loads_of(k, input)) {
+            forget_rest(k, s, input, n);
             return true;
         }
+        memset(s->keeps, 0, sizeof s->keeps);
         return false;
     }
     return false;
 }
 
-value_id store_condition(const struct kernel *k, const struct store_node *s) {
-    return s->keeps ? k->values.at[s->value].args[0] : NO_VALUE;
+value_id store_condition(const struct kernel *k, const struct store_node *s, int i, bool *holds) {
+    value_id v = s->value;
+    if (i >= KEEPS_MOST || !s->keeps[i]) return NO_VALUE;
+    for (int n = 0; n < i; n++) v = k->values.at[v].args[s->keeps[n]];
+    *holds = s->keeps[i] == 1;
+    return k->values.at[v].args[0];
 }
 
 buffer_id kernel_place_of(const struct kernel *k, buffer_id b) {

@@ -138,7 +138,11 @@ bool layout_load_reverses(const struct kernel *k, const struct layout *y,
 /* Does a vector hold elements that are stored beside others that are not? */
 static bool keeps_elements(const struct kernel *k, const struct layout *y,
                            const struct store_node *s) {
-    return s->keeps && (y->rows_inner || k->values.at[store_condition(k, s)].mask & MASK_R);
+    bool any = false, holds;
+    value_id c;
+    for (int i = 0; (c = store_condition(k, s, i, &holds)) != NO_VALUE; i++)
+        any |= y->rows_inner || k->values.at[c].mask & MASK_R;
+    return any;
 }
 
 bool layout_store_reverses(const struct kernel *k, const struct layout *y,
@@ -185,7 +189,7 @@ bool layout_store_shifts(const struct kernel *k, const struct layout *y,
         warp = k->limits->warp;
     ex rest;
     return k->kind == KERNEL_POINTWISE && k->limits->kind != DEVICE_CPU && !y->rows_inner &&
-           !s->keeps && !y->peel && y->t1 >= warp && kernel_size(k, AXIS_R) > warp * y->vec &&
+           !s->keeps[0] && !y->peel && y->t1 >= warp && kernel_size(k, AXIS_R) > warp * y->vec &&
            y->vec > 1 && bytes >= WORD && bytes <= VECTOR && !layout_store_is_vector(k, y, s) &&
            runs_along(k, s->index, AXIS_R, &rest) && !has_subscript(k, rest);
 }

@@ -106,6 +106,7 @@ static void poison_shared(const struct variant *v, int64_t step) {
     for (int i = 0; i < k->n_writes; i++) {
         size_t from;
         int of = drive_place(v->program, k->writes[i], step, &from);
+        if (v->program->p->buffers[k->writes[i]].in_place >= 0) continue; /* some of it stays */
         if (v->source.n_launches > 1 || drive_is_window(v->program, k->writes[i]))
             memset(v->program->emulated[of] + from, 0xff,
                    v->program->p->buffers[k->writes[i]].bytes);

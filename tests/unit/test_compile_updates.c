@@ -74,6 +74,43 @@ static const struct {
      " %r = arange(start=0, end=40, step=1)\n %m = eq(%r, %l)\n %y = where(%m, %x, %c)\n"
      " return %c = %y\n}\n",
      "c"},
+    /* a slice, by its place */
+    {"graph(%c: f32[3, 24, 16], %x: f32[3, 2, 16]) {\n %a = slice(%c, dim=1, start=0, end=5, "
+     "step=1)\n"
+     " %b = slice(%c, dim=1, start=7, end=24, step=1)\n %y = cat([%a, %x, %b], dim=1)\n"
+     " return %c = %y\n}\n",
+     "c"},
+    {"graph(%c: bf16[3, 24, 16], %x: bf16[3, 2, 16]) {\n %b = slice(%c, dim=1, start=2, end=24, "
+     "step=1)\n"
+     " %y = cat([%x, %b], dim=1)\n return %c = %y\n}\n",
+     "c"},
+    /* another slice comes there */
+    {"graph(%c: f32[3, 24, 16], %x: f32[3, 2, 16]) {\n %b = slice(%c, dim=1, start=0, end=22, "
+     "step=1)\n"
+     " %y = cat([%x, %b], dim=1)\n return %c = %y\n}\n",
+     ""},
+    /* zeros come where a guard does not hold */
+    {"graph(%c: f32[24, 40], %x: f32[24, 40], %m: bool[24, 1]) {\n"
+     " %s = slice(%c, dim=1, start=0, end=30, step=1)\n"
+     " %p = constant_pad_nd(%s, [0, 10], 0.0)\n %y = where(%m, %x, %p)\n return %c = %y\n}\n",
+     ""},
+    /* a row's condition is a sum */
+    {"graph(%c: f32[24, 40], %x: f32[24, 40], %w: f32[24, 70]) {\n %s = sum(%w, [1], True)\n"
+     " %m = gt(%s, 0)\n %y = where(%m, %x, %c)\n return %c = %y\n}\n",
+     "c"},
+    {"graph(%c: f32[24], %x: f32[24], %w: f32[24, 70]) {\n %s = sum(%w, [1])\n"
+     " %m = gt(%s, 0)\n %y = where(%m, %x, %c)\n return %c = %y\n}\n",
+     "c"},
+    {"graph(%c: f32[24], %x: f32[24], %w: f32[70, 24]) {\n %s = sum(%w, [0])\n"
+     " %m = gt(%s, 0)\n %y = where(%m, %x, %c)\n return %c = %y\n}\n",
+     "c"},
+    /* sources by rows that the data say */
+    {"graph(%c: f32[3, 64, 16], %x: f32[3, 2, 16], %q: i64[3, 2, 16]) {\n"
+     " %p = clamp(%q, 0, 63)\n %y = scatter(%c, dim=1, index=%p, src=%x)\n return %c = %y\n}\n",
+     "c"},
+    {"graph(%c: bf16[400], %x: bf16[300], %q: i64[300]) {\n %p = clamp(%q, 0, 63)\n"
+     " %y = scatter(%c, dim=0, index=%p, src=%x)\n return %c = %y\n}\n",
+     "c"},
     /* two at once, with one condition */
     {"graph(%c: f32[9, 64], %d: f32[9, 64], %x: f32[64], %m: bool[9, 1]) {\n"
      " %y = where(%m, %x, %c)\n %n = neg(%x)\n %z = where(%m, %n, %d)\n"
