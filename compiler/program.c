@@ -166,7 +166,8 @@ static void find_same(struct compile *c) {
     }
 }
 
-/* Of a call. Outputs are written once; of an input, or of what load has made, what the kernel that
+/* Of a call. Outputs are written once, but those of which some stays, of which nobody knows how much;
+ * of an input, or such an output, or of what load has made, what the kernel that
  * wants most of it reads. */
 static double least_bytes(const struct compile *c) {
     const struct ws_program *p = c->program;
@@ -174,13 +175,14 @@ static double least_bytes(const struct compile *c) {
     for (int k = 0; k < p->n_kernels; k++)
         for (int i = 0; i < p->kernels[k].n_reads && !p->kernels[k].at_load; i++) {
             int b = p->kernels[k].reads[i];
-            if (p->buffers[b].kind != WS_BUF_INPUT && !p->buffers[b].fixed) continue;
+            const struct ws_buffer *x = &p->buffers[b];
+            if (x->kind != WS_BUF_INPUT && !x->fixed && !x->keeps) continue;
             double bytes = kernel_bytes_of(p->kernels[k].ir, (buffer_id)b);
             if (bytes > most[b]) most[b] = bytes;
         }
     for (int b = 0; b < p->n_buffers; b++) {
         sum += most[b];
-        if (p->buffers[b].kind == WS_BUF_OUTPUT)
+        if (p->buffers[b].kind == WS_BUF_OUTPUT && !p->buffers[b].keeps)
             sum += (double)buffer_bytes(c->loops, (buffer_id)b);
     }
     return sum;
@@ -220,6 +222,16 @@ static int *last_readers(const struct compile *c, struct kernel *const *kernels)
     return last;
 }
 
+/* And than the first. */
+static int *first_readers(const struct compile *c, struct kernel *const *kernels) {
+    int *first = NEW_ARRAY(c->arena, int, c->loops->buffers.n);
+    for (int k = c->program->n_kernels; k-- > 0;)
+        for (value_id v = 0; v < kernels[k]->values.n; v++)
+            if (kernels[k]->values.at[v].kind == INST_LOAD)
+                first[kernels[k]->values.at[v].buffer] = k + 1;
+    return first;
+}
+
 /* The buffers of that kind by their index. */
 static buffer_id *buffers_of(const struct compile *c, enum buffer_kind kind, uint32_t n) {
     const struct loops *l = c->loops;
@@ -230,18 +242,44 @@ static buffer_id *buffers_of(const struct compile *c, enum buffer_kind kind, uin
     return of;
 }
 
+/* Does a step of a loop have a part of it? */
+static bool has_windows(const struct loops *l, buffer_id b) {
+    for (buffer_id w = 0; w < l->buffers.n; w++) {
+        const struct loop_window *x = &l->buffers.at[w].window;
+        if (l->buffers.at[w].kind == BUFFER_WINDOW && (x->of == b || (x->carried && x->start == b)))
+            return true;
+    }
+    return false;
+}
+
 /* An input's new value lies where the input does, if all that reads the input elsewhere is over
  * when it is computed, and nobody reads it there: a kernel can then be run alone on the inputs as
- * they were. On the CPU, whose cores follow few streams of memory; on a GPU out of place is as
- * fast.
+ * they were. On the CPU, whose cores follow few streams of memory.
+ *
+ * On a GPU out of place is as fast where all of it is new. Where some of it stays, as in a cache of
+ * which a row is written, that is neither read nor written, and whoever reads it reads the new
+ * value; nothing else reads the old one, so that a kernel that is run again finds what it found.
  */
+static bool goes_in_place(const struct compile *c, struct kernel *const *kernels, buffer_id in,
+                          buffer_id out, const int *first, const int *last) {
+    struct ws_program *p = c->program;
+    int writer = (int)c->schedule->group_of[c->schedule->writer[out]], reader = last[in] - 1;
+    if (c->limits->kind != DEVICE_CPU) {
+        bool alone = reader == writer && first[in] == writer + 1 && !has_windows(c->loops, in) &&
+                     !has_windows(c->loops, out);
+        p->buffers[out].keeps = alone && kernel_keeps_rest(kernels[writer], in, out);
+        return p->buffers[out].keeps;
+    }
+    if (last[out] || reader > writer) return false;
+    return reader < writer || kernel_update_in_place(kernels[writer], in, out);
+}
+
 static void update_in_place(struct compile *c, struct kernel *const *kernels) {
     const struct loops *l = c->loops;
     struct ws_program *p = c->program;
-    if (c->limits->kind != DEVICE_CPU) return;
     const buffer_id *inputs = buffers_of(c, BUFFER_INPUT, l->graph->inputs.n);
     const buffer_id *outputs = buffers_of(c, BUFFER_OUTPUT, l->graph->outputs.n);
-    const int *last = last_readers(c, kernels);
+    const int *last = last_readers(c, kernels), *first = first_readers(c, kernels);
     for (uint32_t i = 0; i < l->graph->inputs.n; i++) {
         uint32_t becomes = l->graph->inputs.at[i].becomes;
         if (!becomes) continue;
@@ -251,11 +289,7 @@ static void update_in_place(struct compile *c, struct kernel *const *kernels) {
             p->buffers[in].bytes != p->buffers[out].bytes)
             continue;
         if (c->schedule->writer[out] == NO_NEST) continue;
-        int writer = (int)c->schedule->group_of[c->schedule->writer[out]];
-        int reader = last[in] - 1;
-        if (last[out] || reader > writer) continue;
-        if (reader < writer || kernel_update_in_place(kernels[writer], in, out))
-            p->buffers[out].in_place = (int)in;
+        if (goes_in_place(c, kernels, in, out, first, last)) p->buffers[out].in_place = (int)in;
     }
 }
 

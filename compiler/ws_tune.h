@@ -138,6 +138,7 @@ struct ws_buffer {
     size_t offset; /* TEMP: place in the pool, from the memory plan */
     bool fixed;    /* TEMP: made at load, and kept across calls */
     int in_place;  /* OUTPUT: the input, of as many bytes, whose memory it takes; else -1 */
+    bool keeps;    /* and of that the kernel that stores it leaves some as it is, and reads none */
     int steps;     /* WINDOW: of the loop */
     /* WINDOW that is a piece of a whole, and TEMP whose rows, or steps, have others between them
      * (schedule/pitch.c, loop/steps.c): of `bytes`, which are from its first to its last, so many

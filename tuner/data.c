@@ -21,6 +21,7 @@ static void open_for(struct data *x, struct machine *m, const struct ws_captured
     x->memory = NEW_ARRAY(a, dptr, c->n_outputs);
     x->outputs = NEW_ARRAY(a, dptr, c->n_outputs);
     x->kept = NEW_ARRAY(a, bool, c->n_inputs);
+    x->before = NEW_ARRAY(a, void *, c->n_inputs);
     x->expected = NEW_ARRAY(a, struct expected, c->n_outputs);
     x->host_bound = NEW_ARRAY(a, float *, c->n_outputs);
     x->share = NEW_ARRAY(a, double, c->n_outputs);
@@ -406,6 +407,21 @@ enum ws_status data_place_update(struct data *x, int input, dptr *at, struct dia
     return d->status;
 }
 
+enum ws_status data_place_kept(struct data *x, int input, dptr *at, struct diag *d) {
+    size_t bytes = ws_input_info(x->captured, input).bytes;
+    *at = x->inputs[input];
+    if (x->before[input]) return WS_OK;
+    x->before[input] = malloc(bytes + 1);
+    if (!x->before[input])
+        return diag_fail(d, WS_MACHINE, "cannot allocate %zu bytes for what an input was", bytes);
+    return device_download(x->machine->device, x->before[input], *at, bytes, d);
+}
+
+enum ws_status data_put_back(struct data *x, int input, struct diag *d) {
+    size_t bytes = ws_input_info(x->captured, input).bytes;
+    return device_upload(x->machine->device, x->inputs[input], x->before[input], bytes, d);
+}
+
 /* ---- comparison ------------------------------------------------------------------------------ */
 
 /* *message is NULL if all outputs are right. */
@@ -499,6 +515,7 @@ void data_close(struct data *x) {
     struct device *dev = x->machine->device;
     for (int i = 0; i < x->captured->n_inputs; i++) {
         if (!is_lent(x, i)) free(x->host_inputs[i]);
+        free(x->before[i]);
         if (x->lender) continue;
         if (x->kept[i]) keep_no_longer(x, i);
         guarded_free(dev, x->inputs[i]);

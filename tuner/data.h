@@ -43,6 +43,7 @@ struct data {
     dptr *memory;                        /* of each output, its own, or 0 while nobody needs it */
     dptr *outputs;                       /* where the program that ran last has left them */
     bool *kept;                          /* of each input: is it put back before every run? */
+    void **before;                       /* malloc'ed: what data_put_back puts there; NULL */
     struct expected *expected;           /* of the outputs; want is 0 until it is known */
     double *share;                       /* of outputs that are trusted: see expected_take */
     struct reference_binaries *binaries; /* of kernels that make inputs and references */
@@ -80,6 +81,10 @@ enum ws_status data_restore(struct data *x, struct diag *d);
  * that of an input, which from then on holds its value again before every run. */
 enum ws_status data_place_output(struct data *x, int i, dptr *at, struct diag *d);
 enum ws_status data_place_update(struct data *x, int input, dptr *at, struct diag *d);
+/* The same of an output that keeps some of the input's value, and is run again on what it has left.
+ * data_put_back: what the input was at first. */
+enum ws_status data_place_kept(struct data *x, int input, dptr *at, struct diag *d);
+enum ws_status data_put_back(struct data *x, int input, struct diag *d);
 /* Take what the outputs hold now as the reference. */
 enum ws_status data_trust_outputs(struct data *x, struct diag *d);
 /* Compare all outputs. WS_WRONG names the program and the worst element. */

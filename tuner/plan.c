@@ -41,7 +41,9 @@ static enum ws_status place_temporary(struct buffers *b, int i, struct diag *d) 
 static enum ws_status place_output(struct buffers *b, int i, struct diag *d) {
     const struct ws_buffer *out = &b->program->buffers[i];
     if (out->in_place < 0) return data_place_output(b->data, out->index, &b->at[i], d);
-    return data_place_update(b->data, b->program->buffers[out->in_place].index, &b->at[i], d);
+    int input = b->program->buffers[out->in_place].index;
+    return out->keeps ? data_place_kept(b->data, input, &b->at[i], d)
+                      : data_place_update(b->data, input, &b->at[i], d);
 }
 
 enum ws_status buffers_place(struct buffers *b, struct data *x, const struct ws_program *p,
@@ -79,6 +81,10 @@ static enum ws_status buffers_renew(struct buffers *b, struct diag *d) {
 enum ws_status buffers_poison(const struct buffers *b, const int *which, int n, struct diag *d) {
     for (int i = 0; i < n; i++) {
         const struct ws_buffer *x = &b->program->buffers[which[i]];
+        if (x->keeps) { /* what stays has to be there */
+            data_put_back(b->data, b->program->buffers[x->in_place].index, d);
+            continue;
+        }
         int64_t runs = x->pitch ? x->runs : 1;
         for (int64_t k = 0; k < runs && d->status == WS_OK; k++)
             device_fill(b->machine->device, b->at[which[i]] + (size_t)k * x->pitch, 0xFF,

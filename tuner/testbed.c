@@ -137,7 +137,12 @@ enum ws_status testbed_check(struct testbed *t, const struct variant *v, bool ag
 
 enum ws_status testbed_restore(struct testbed *t, int kernel, struct diag *d) {
     struct launches l;
+    const struct ws_kernel *k = &t->plan->program->kernels[kernel];
     if (variant_launches(t->plan->chosen[kernel], &t->buffers, &l, d) != WS_OK) return d->status;
+    for (int i = 0; i < k->n_writes && d->status == WS_OK; i++) /* what stays, too */
+        if (t->plan->program->buffers[k->writes[i]].keeps)
+            buffers_poison(&t->buffers, &k->writes[i], 1, d);
+    if (d->status != WS_OK) return d->status;
     return device_run(t->machine->device, l.at, l.n, d);
 }
 

@@ -6,6 +6,10 @@
  *     k_put(w0, o0);
  *     k_store<k_f32, 4, 0>(p1 + (x * 4096 + r), w0);
  *
+ * What stays as it is where a choice says so (kernel/in_place.c) is not stored there:
+ *
+ *     if (a2[e]) k_store<k_f32, 4, 0>(p1 + (x * 4096 + r), w0);
+ *
  * Those that lie out of step with memory's leave when all of a warp are there, which pass them on
  * to each other:
  *
@@ -81,6 +85,17 @@ static void put_result(struct emitter *w, uint32_t s, const char *value) {
         line(w, "o%u[v * %d + %d] = %s;", all.first, all.n, all.place, value);
 }
 
+/* "if (a2[e]) " */
+static const char *where_stored(struct emitter *w, const struct store_node *st) {
+    struct buf b = buf_new(w->arena);
+    bool holds;
+    value_id c;
+    for (int i = 0; (c = store_condition(w->k, st, i, &holds)) != NO_VALUE; i++)
+        buf_printf(&b, "%s%s%s", i ? " && " : "if (", holds ? "" : "!", ref(w, c));
+    if (b.n) buf_puts(&b, ") ");
+    return b.p;
+}
+
 /* In it: into the vector, or to memory. */
 void put_element_stores(struct emitter *w, const struct phase *f, bool exact) {
     const char *when = exact ? "" : "if (real) ";
@@ -90,7 +105,7 @@ void put_element_stores(struct emitter *w, const struct phase *f, bool exact) {
         if (vector_store(w, st))
             put_result(w, f->stores.at[i], ref(w, st->value));
         else
-            put_store1(w, st, when);
+            put_store1(w, st, arena_printf(w->arena, "%s%s", when, where_stored(w, st)));
     }
 }
 
@@ -122,13 +137,13 @@ static void put_vector_store(struct emitter *w, uint32_t s) {
     line(w, "k_pack<%s, %d> w%u;", m, n, s);
     line(w, "%s(w%u, o%u);", put_text(w, s, &all), s, s);
     if (w->y->cut && all.n == 1) { /* the row's last one in part */
-        line(w, "k_store_some<%s, %d, %d>(p%d + (%s), w%u, nr - r);", m, n, w->y->streaming,
-             argument_of(w, st->buffer), ex_text(w, st->index), s);
+        line(w, "%sk_store_some<%s, %d, %d>(p%d + (%s), w%u, nr - r);", where_stored(w, st), m, n,
+             w->y->streaming, argument_of(w, st->buffer), ex_text(w, st->index), s);
         return;
     }
     const char *before =
         layout_store_reverses(w->k, w->y, st) ? arena_printf(w->arena, " - %d", n - 1) : "";
-    line(w, "k_store<%s, %d, %d>(p%d + (%s%s), w%u);", m, n, w->y->streaming,
+    line(w, "%sk_store<%s, %d, %d>(p%d + (%s%s), w%u);", where_stored(w, st), m, n, w->y->streaming,
          argument_of(w, st->buffer), ex_text(w, st->index), before, s);
 }
 
@@ -164,7 +179,7 @@ static void put_row_store(struct emitter *w, uint32_t s) {
     if (vector)
         put_vector_store(w, s);
     else
-        put_store1(w, st, "");
+        put_store1(w, st, where_stored(w, st));
     if (w->y->rows_inner) close_brace(w);
 }
 

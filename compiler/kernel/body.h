@@ -61,6 +61,7 @@ struct value_node {
 /* Along x, of columns. */
 static inline bool goes_across(const struct value_node *v) { return v->over == MASK_X; }
 
+enum { KEEPS_MOST = 2 };
 struct store_node {
     buffer_id buffer;
     ex index; /* element offset */
@@ -68,6 +69,10 @@ struct store_node {
                  always does */
     value_id value;
     uint8_t mask; /* axes of the index */
+    /* Where the value, a choice, takes what lay there before, memory stays as it is: argument 1 or 2
+     * of it alone is stored, and of this one, if it is a choice, too, argument keeps[1] of that; 0:
+     * it is all stored. See in_place.c. */
+    uint8_t keeps[KEEPS_MOST];
 };
 
 /* Every reduction's terms change nothing but where `equal` holds: where `target`, which varies with
@@ -227,6 +232,12 @@ double kernel_bytes_of(const struct kernel *k, buffer_id b);
 /* in_place.c. From here on the kernel writes `output` where `input` is: true if it can. No kernel
  * that runs later may read the input. */
 bool kernel_update_in_place(struct kernel *k, buffer_id input, buffer_id output);
+/* And where output is a choice between a value and the input: it stores the value alone, where that
+ * is chosen, and the input is no argument any more. No other kernel may read the input at all. */
+bool kernel_keeps_rest(struct kernel *k, buffer_id input, buffer_id output);
+/* Condition number i of a store that keeps something: it stores where all `hold`. NO_VALUE: there
+ * are no more. */
+value_id store_condition(const struct kernel *k, const struct store_node *s, int i, bool *holds);
 /* The buffer whose memory b is: of an input, the output that takes its place; else b. */
 buffer_id kernel_place_of(const struct kernel *k, buffer_id b);
 bool kernel_stores_in_place(const struct kernel *k, buffer_id b);

@@ -135,9 +135,20 @@ bool layout_load_reverses(const struct kernel *k, const struct layout *y,
     return !y->peel && !y->rows_inner && load_is_reversed(k, load, AXIS_R, y->vec);
 }
 
+/* Does a vector hold elements that are stored beside others that are not? */
+static bool keeps_elements(const struct kernel *k, const struct layout *y,
+                           const struct store_node *s) {
+    bool any = false, holds;
+    value_id c;
+    for (int i = 0; (c = store_condition(k, s, i, &holds)) != NO_VALUE; i++)
+        any |= y->rows_inner || k->values.at[c].mask & MASK_R;
+    return any;
+}
+
 bool layout_store_reverses(const struct kernel *k, const struct layout *y,
                            const struct store_node *s) {
-    return !y->peel && !y->rows_inner && index_is_reversed(k, s->index, AXIS_R, y->vec);
+    return !y->peel && !y->rows_inner && !keeps_elements(k, y, s) &&
+           index_is_reversed(k, s->index, AXIS_R, y->vec);
 }
 
 bool layout_load_is_uniform(const struct kernel *k, const struct layout *y,
@@ -162,7 +173,7 @@ bool layout_load_shifts(const struct kernel *k, const struct layout *y,
 bool layout_store_is_vector(const struct kernel *k, const struct layout *y,
                             const struct store_node *s) {
     if (layout_interleaved(k, y, (uint32_t)(s - k->stores.at)).n > 1) return true;
-    if (y->vec == 1) return false;
+    if (y->vec == 1 || keeps_elements(k, y, s)) return false;
     if (y->peel) return is_in_phase(k, s->index, y->start, y->vec);
     if (y->cut) return index_has_vectors(k, s->index, AXIS_R, y->vec);
     return index_is_vector(k, s->index, y->rows_inner ? AXIS_X : AXIS_R, y->vec);
@@ -178,7 +189,7 @@ bool layout_store_shifts(const struct kernel *k, const struct layout *y,
         warp = k->limits->warp;
     ex rest;
     return k->kind == KERNEL_POINTWISE && k->limits->kind != DEVICE_CPU && !y->rows_inner &&
-           !y->peel && y->t1 >= warp && kernel_size(k, AXIS_R) > warp * y->vec && y->vec > 1 &&
-           bytes >= WORD && bytes <= VECTOR && !layout_store_is_vector(k, y, s) &&
+           !s->keeps[0] && !y->peel && y->t1 >= warp && kernel_size(k, AXIS_R) > warp * y->vec &&
+           y->vec > 1 && bytes >= WORD && bytes <= VECTOR && !layout_store_is_vector(k, y, s) &&
            runs_along(k, s->index, AXIS_R, &rest) && !has_subscript(k, rest);
 }

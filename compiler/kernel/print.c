@@ -82,6 +82,10 @@ static void put_store(struct buf *b, const struct kernel *k, const struct store_
     buf_printf(b, "store p%d[", argument(k, s->buffer));
     ex_print(b, k->ex, s->index);
     buf_printf(b, "] = v%u", s->value);
+    bool holds;
+    value_id c;
+    for (int i = 0; (c = store_condition(k, s, i, &holds)) != NO_VALUE; i++)
+        buf_printf(b, " %s %sv%u", i ? "and" : "where", holds ? "" : "not ", c);
     if (!s->guard) return;
     buf_puts(b, " if ");
     ex_print(b, k->ex, s->guard);

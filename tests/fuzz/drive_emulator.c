@@ -38,8 +38,19 @@ static void alloc_buffers(struct emulation *s, struct drive *b) {
     for (int i = 0; i < p->n_buffers; i++) {
         const struct ws_buffer *x = &p->buffers[i];
         if ((!x->bytes && x->kind == WS_BUF_TEMP) || drive_is_window(b, i)) continue;
+        if (x->in_place >= 0) continue;
         b->emulated[i] = emu_alloc(s->e, x->name, x->bytes ? x->bytes : 1);
         if (x->kind == WS_BUF_INPUT) drive_fill(b, x->index, b->emulated[i]);
+    }
+    for (int i = 0; i < p->n_buffers; i++)
+        if (p->buffers[i].in_place >= 0) b->emulated[i] = b->emulated[p->buffers[i].in_place];
+}
+
+/* What the variant before has updated in place. */
+static void fill_again(const struct drive *b) {
+    for (int i = 0; i < b->p->n_buffers; i++) {
+        int input = b->p->buffers[i].in_place;
+        if (input >= 0) drive_fill(b, b->p->buffers[input].index, b->emulated[input]);
     }
 }
 
@@ -83,6 +94,7 @@ static enum emu_role role_of(const struct variant *v, int buffer) {
     const struct buffer *b = &p->loops->buffers.at[buffer];
     bool parts = v->source.n_launches > 1 || b->kind == BUFFER_WINDOW || b->kind == BUFFER_STACK ||
                  (b->kind == BUFFER_TEMP && !meta_is_contiguous(p->loops->ex, &b->meta));
+    parts |= p->buffers[buffer].in_place >= 0; /* some of it stays */
     for (int i = 0; i < k->n_writes; i++)
         if (k->writes[i] == buffer) return parts ? EMU_INOUT : EMU_OUT;
     return EMU_IN;
@@ -94,6 +106,7 @@ static void poison_shared(const struct variant *v, int64_t step) {
     for (int i = 0; i < k->n_writes; i++) {
         size_t from;
         int of = drive_place(v->program, k->writes[i], step, &from);
+        if (v->program->p->buffers[k->writes[i]].in_place >= 0) continue; /* some of it stays */
         if (v->source.n_launches > 1 || drive_is_window(v->program, k->writes[i]))
             memset(v->program->emulated[of] + from, 0xff,
                    v->program->p->buffers[k->writes[i]].bytes);
@@ -218,6 +231,7 @@ bool emulation_case(struct emulation *s, uint32_t index, bool check, struct diag
     const struct variant *v = &s->variants.at[index];
     struct drive *b = v->program;
     struct running r = {s, index, check, d};
+    fill_again(b);
     if (!drive_kernels(b, run_kernel, &r)) return false;
     for (int i = 0; i < b->p->n_buffers; i++) {
         struct diag wrong = diag_new(s->a);

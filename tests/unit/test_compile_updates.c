@@ -1,5 +1,5 @@
 /* Inputs that are updated in place: which outputs lie where an input does, and what kernels that
- * write there compute, on the CPU, in every config. */
+ * write there compute: on the CPU, and on a GPU, where some of an input stays, in every config. */
 #include "generated_test.h"
 #include "graph_test.h"
 #include "ws_tune.h"
@@ -52,6 +52,89 @@ static const struct {
     {"graph(%x: f32[6, 300]) {\n %y = cumsum(%x, 1)\n return %x = %y\n}\n", ""},
 };
 
+/* Of which some stays, and the rest is written on a GPU. */
+static const struct {
+    const char *text, *in_place;
+} kept[] = {
+    /* a cache of which one row is written, and which is read with it */
+    {"graph(%c: f32[2, 24, 40], %k: f32[2, 1, 40], %p: i64[1], %q: f32[2, 5, 40]) {\n"
+     " %r = arange(start=0, end=24, step=1)\n %e = eq(%r, %p)\n %m = unsqueeze(%e, dim=1)\n"
+     " %y = where(%m, %k, %c)\n %t = permute(%y, [0, 2, 1])\n %z = bmm(%q, %t)\n"
+     " return %z, %c = %y\n}\n",
+     "c"},
+    /* rows, and of 16 bits */
+    {"graph(%c: bf16[24, 3, 48], %x: bf16[24, 3, 48], %m: bool[24, 1, 1]) {\n %e = gelu(%x)\n"
+     " %y = where(%m, %e, %c)\n return %c = %y\n}\n",
+     "c"},
+    /* what is chosen stays; along the row, by elements */
+    {"graph(%c: f32[24, 40], %x: f32[24, 40], %m: bool[40]) {\n %y = where(%m, %c, %x)\n"
+     " return %c = %y\n}\n",
+     "c"},
+    {"graph(%c: f32[24, 40], %x: f32[24, 1], %l: i64[24, 1]) {\n"
+     " %r = arange(start=0, end=40, step=1)\n %m = eq(%r, %l)\n %y = where(%m, %x, %c)\n"
+     " return %c = %y\n}\n",
+     "c"},
+    /* a slice, by its place */
+    {"graph(%c: f32[3, 24, 16], %x: f32[3, 2, 16]) {\n %a = slice(%c, dim=1, start=0, end=5, "
+     "step=1)\n"
+     " %b = slice(%c, dim=1, start=7, end=24, step=1)\n %y = cat([%a, %x, %b], dim=1)\n"
+     " return %c = %y\n}\n",
+     "c"},
+    {"graph(%c: bf16[3, 24, 16], %x: bf16[3, 2, 16]) {\n %b = slice(%c, dim=1, start=2, end=24, "
+     "step=1)\n"
+     " %y = cat([%x, %b], dim=1)\n return %c = %y\n}\n",
+     "c"},
+    /* another slice comes there */
+    {"graph(%c: f32[3, 24, 16], %x: f32[3, 2, 16]) {\n %b = slice(%c, dim=1, start=0, end=22, "
+     "step=1)\n"
+     " %y = cat([%x, %b], dim=1)\n return %c = %y\n}\n",
+     ""},
+    /* zeros come where a guard does not hold */
+    {"graph(%c: f32[24, 40], %x: f32[24, 40], %m: bool[24, 1]) {\n"
+     " %s = slice(%c, dim=1, start=0, end=30, step=1)\n"
+     " %p = constant_pad_nd(%s, [0, 10], 0.0)\n %y = where(%m, %x, %p)\n return %c = %y\n}\n",
+     ""},
+    /* a row's condition is a sum */
+    {"graph(%c: f32[24, 40], %x: f32[24, 40], %w: f32[24, 70]) {\n %s = sum(%w, [1], True)\n"
+     " %m = gt(%s, 0)\n %y = where(%m, %x, %c)\n return %c = %y\n}\n",
+     "c"},
+    {"graph(%c: f32[24], %x: f32[24], %w: f32[24, 70]) {\n %s = sum(%w, [1])\n"
+     " %m = gt(%s, 0)\n %y = where(%m, %x, %c)\n return %c = %y\n}\n",
+     "c"},
+    {"graph(%c: f32[24], %x: f32[24], %w: f32[70, 24]) {\n %s = sum(%w, [0])\n"
+     " %m = gt(%s, 0)\n %y = where(%m, %x, %c)\n return %c = %y\n}\n",
+     "c"},
+    /* sources by rows that the data say */
+    {"graph(%c: f32[3, 64, 16], %x: f32[3, 2, 16], %q: i64[3, 2, 16]) {\n"
+     " %p = clamp(%q, 0, 63)\n %y = scatter(%c, dim=1, index=%p, src=%x)\n return %c = %y\n}\n",
+     "c"},
+    {"graph(%c: bf16[400], %x: bf16[300], %q: i64[300]) {\n %p = clamp(%q, 0, 63)\n"
+     " %y = scatter(%c, dim=0, index=%p, src=%x)\n return %c = %y\n}\n",
+     "c"},
+    /* two at once, with one condition */
+    {"graph(%c: f32[9, 64], %d: f32[9, 64], %x: f32[64], %m: bool[9, 1]) {\n"
+     " %y = where(%m, %x, %c)\n %n = neg(%x)\n %z = where(%m, %n, %d)\n"
+     " return %c = %y, %d = %z\n}\n",
+     "c d"},
+    /* all of the new value is asked for where it is made */
+    {"graph(%c: f32[24, 40], %x: f32[24, 1], %m: bool[24, 1]) {\n %y = where(%m, %x, %c)\n"
+     " %s = sum(%y, 1)\n return %c = %y, %s\n}\n",
+     ""},
+    /* the old value is asked for: by what is written, by another kernel, by the same one */
+    {"graph(%c: f32[24, 40], %m: bool[24, 1]) {\n %s = sum(%c, 0)\n %y = where(%m, %s, %c)\n"
+     " return %c = %y\n}\n",
+     ""},
+    {"graph(%c: f32[24, 40], %x: f32[40], %m: bool[24, 1], %w: f32[40, 40]) {\n"
+     " %y = where(%m, %x, %c)\n %z = mm(%c, %w)\n return %z, %c = %y\n}\n",
+     ""},
+    {"graph(%c: f32[24, 40], %m: bool[24, 1]) {\n %e = exp(%c)\n %y = where(%m, %e, %c)\n"
+     " return %c = %y\n}\n",
+     ""},
+    {"graph(%c: f32[24, 40], %x: f32[40], %m: bool[24, 1]) {\n %y = where(%m, %x, %c)\n"
+     " return %y\n}\n",
+     ""},
+};
+
 static struct ws_program *lower(struct arena *a, const char *text, enum device_kind kind) {
     struct ws_captured *c = NEW(a, struct ws_captured);
     struct device_limits *limits = NEW(a, struct device_limits);
@@ -93,6 +176,19 @@ static void test_which(void **state) {
     }
 }
 
+static void test_which_keep(void **state) {
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        struct arena *a = arena_new();
+        const struct ws_program *p = lower(a, kept[i].text, DEVICE_CUDA);
+        const char *got = updated(a, p);
+        if (strcmp(got, kept[i].in_place))
+            fail_msg("'%s' in place, not '%s':\n%s", got, kept[i].in_place, kept[i].text);
+        for (int b = 0; b < p->n_buffers; b++)
+            assert_int_equal(p->buffers[b].keeps, p->buffers[b].in_place >= 0);
+        arena_free(a);
+    }
+}
+
 /* A kernel that writes there is another than one that does not. */
 static void test_hash(void **state) {
     struct arena *a = arena_new();
@@ -109,6 +205,11 @@ static void test_hash(void **state) {
     arena_free(a);
 }
 
+static void kept_graphs(struct arena *a, case_vec *out) {
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        vec_push(a, out, ((struct case_graph){.text = kept[i].text, .every = 1}));
+}
+
 static void update_graphs(struct arena *a, case_vec *out) {
     for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++)
         vec_push(a, out, ((struct case_graph){.text = graphs[i].text, .every = 1, .eager = true}));
@@ -117,9 +218,10 @@ static void update_graphs(struct arena *a, case_vec *out) {
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_which),
+        cmocka_unit_test(test_which_keep),
         cmocka_unit_test(test_hash),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    return failed +
+    return failed + generated_main(argc, argv, kept_graphs, 1, "test_emulated", test_emulated) +
            generated_main(argc, argv, update_graphs, 3, "test_cpu_device", test_cpu_device);
 }

@@ -166,6 +166,27 @@ static void reset(struct bed *b) {
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
+/* An input of which an output keeps some holds what a program has left in it, until it is put back.
+ */
+static void test_kept_places(void **state) {
+    struct bed b = bed_open(SMALL, SMALL_INPUTS);
+    float was[2], is[2] = {7, 8};
+    dptr at = 0, again = 0;
+    bed_make(&b);
+    device_download(machine.device, was, b.x.inputs[0], sizeof was, &b.d);
+    assert_int_equal(data_place_kept(&b.x, 0, &at, &b.d), WS_OK);
+    assert_true(at == b.x.inputs[0]);
+    device_upload(machine.device, at, is, sizeof is, &b.d);
+    assert_int_equal(data_place_kept(&b.x, 0, &again, &b.d), WS_OK);
+    assert_int_equal(device_run(machine.device, NULL, 0, &b.d), WS_OK);
+    device_download(machine.device, is, again, sizeof is, &b.d);
+    assert_true(is[0] == 7 && is[1] == 8);
+    assert_int_equal(data_put_back(&b.x, 0, &b.d), WS_OK);
+    device_download(machine.device, is, at, sizeof is, &b.d);
+    assert_memory_equal(is, was, sizeof is);
+    bed_close(&b);
+}
+
 /* An output has one place; an input that is updated in place is kept, until its memory is new. */
 static void test_places(void **state) {
     struct bed b = bed_open(SMALL, SMALL_INPUTS);
@@ -267,14 +288,11 @@ static void test_lent(void **state) {
 
 int main(int argc, char **argv) {
     heap_exact(argv);
-    const struct CMUnitTest all[] = {cmocka_unit_test(test_right_and_wrong),
-                                     cmocka_unit_test(test_second_output),
-                                     cmocka_unit_test(test_unbounded),
-                                     cmocka_unit_test(test_trusted),
-                                     cmocka_unit_test(test_places),
-                                     cmocka_unit_test(test_fetched),
-                                     cmocka_unit_test(test_keeps_no_memory),
-                                     cmocka_unit_test(test_restored),
-                                     cmocka_unit_test(test_lent)};
+    const struct CMUnitTest all[] = {
+        cmocka_unit_test(test_right_and_wrong), cmocka_unit_test(test_second_output),
+        cmocka_unit_test(test_unbounded),       cmocka_unit_test(test_trusted),
+        cmocka_unit_test(test_kept_places),     cmocka_unit_test(test_places),
+        cmocka_unit_test(test_fetched),         cmocka_unit_test(test_keeps_no_memory),
+        cmocka_unit_test(test_restored),        cmocka_unit_test(test_lent)};
     return cmocka_run_group_tests(all, open_cpu, close_cpu);
 }
