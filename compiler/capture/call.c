@@ -264,6 +264,18 @@ static struct class *derived_base(struct vm *vm, const char *name) {
     return attribute_get(vm, functools, name).class;
 }
 
+/* Generic[T] names parameters; behind it a base that is derived from Generic brings the class. */
+static uint32_t without_generic(struct class **bases, uint32_t n) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct class *c = bases[i];
+        bool typing = !strcmp(c->name, "Generic") && c->module && c->module->prelude, again = false;
+        for (uint32_t k = 0; k < n; k++) again |= k != i && class_is(bases[k], c);
+        if (!typing || !again) bases[kept++] = bases[i];
+    }
+    return kept;
+}
+
 static struct class **class_bases(struct vm *vm, const struct args *a, uint32_t *n) {
     struct class **bases = NEW_ARRAY(vm->arena, struct class *, a->n);
     *n = 0;
@@ -283,6 +295,7 @@ static struct class **class_bases(struct vm *vm, const struct args *a, uint32_t 
                 b.class->name);
         bases[(*n)++] = b.class;
     }
+    *n = without_generic(bases, *n);
     if (!*n) bases[(*n)++] = vm->object;
     return bases;
 }

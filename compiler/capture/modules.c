@@ -111,6 +111,7 @@ static const struct {
     {"torch.distributions", NULL, NULL},
     {"torch.distributions._more", NULL, NULL},
     {"torch.distributions._mixed", NULL, NULL},
+    {"torch.distributions.utils", NULL, NULL},
     {"torch._tensor", NULL, NULL},
     {"torch._spectral", NULL, NULL},
     {"torch._polynomials", NULL, NULL},

@@ -325,6 +325,19 @@ const char *prelude_text(const char *module) {
                                     "    return function\n"},
         {"torch.distributions", ws_prelude_torch_distributions},
         {"torch.distributions._more", ws_prelude_torch_distributions_more},
+        {"torch.distributions.utils",
+         "import torch\n"
+         "from torch.distributions import _broadcast, _inside, _sum_last as _sum_rightmost\n"
+         "from functools import cached_property as lazy_property\n"
+         "def clamp_probs(probs):\n"
+         "    return _inside(probs)\n"
+         "def probs_to_logits(probs, is_binary=False):\n"
+         "    p = _inside(probs)\n"
+         "    return torch.log(p) - torch.log1p(-p) if is_binary else torch.log(p)\n"
+         "def logits_to_probs(logits, is_binary=False):\n"
+         "    return torch.sigmoid(logits) if is_binary else torch.softmax(logits, -1)\n"
+         "def broadcast_all(*values):\n"
+         "    return _broadcast(*values)\n"},
         {"torch.distributions._mixed", ws_prelude_torch_distributions_mixed},
         {"typing", ws_prelude_typing},
         {"functools", ws_prelude_functools},

@@ -58,7 +58,9 @@ static struct py load_global(struct vm *vm, struct frame *f, const char *name) {
             return attribute_get(vm, py_pointer(PY_MODULE, module_import(vm, written[i].module)),
                                  written[i].as);
     if (f->module->any_of) no_module(vm, f->module->any_of); /* which may have had it */
-    vm_raise(vm, EXC_NameError, "name '%s' is not defined", name);
+    bool files = !strcmp(name, "open");                      /* of which scripts have some */
+    vm_raise(vm, EXC_NameError, "name '%s' is not defined%s", name,
+             files ? ": a workload reads no files" : "");
 }
 
 static struct py load_name(struct vm *vm, struct frame *f, const char *name) {
@@ -354,13 +356,15 @@ static void no_module(struct vm *vm, const char *name) {
              name);
 }
 
-/* One that the program made, types.ModuleType('x'), and put into sys.modules. */
+/* One that the program made, types.ModuleType('x'), or that has another name, and that it put into
+ * sys.modules. */
 static struct module *made_module(struct vm *vm, const char *name) {
     struct py all, m;
     struct module *sys = module_import(vm, "sys");
     if (!dict_gets(sys->dict, "modules", &all) || all.kind != PY_DICT) return NULL;
     if (!dict_gets(all.dict, name, &m) || m.kind != PY_MODULE) return NULL;
-    return m.module->prelude || m.module->folder ? NULL : m.module;
+    bool own_name = !strcmp(m.module->name, name);
+    return own_name && (m.module->prelude || m.module->folder) ? NULL : m.module;
 }
 
 /* Ours come before a neighbour of their name, unless they are parts of somebody else's package, of

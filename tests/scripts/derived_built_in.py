@@ -1,4 +1,5 @@
-# Classes derived from property, type and ModuleType; exceptions by all their names; functions that are async may be there.
+# Classes derived from property, type and ModuleType, and from Generic twice; exceptions by all their names; functions that are
+# async may be there; what inspect says of a function; a module by another name.
 import uuid
 from types import ModuleType
 
@@ -78,3 +79,45 @@ class Client:
 
 
 print(fetch.__name__, hasattr(Client, 'get'))
+
+import inspect
+import sys
+from abc import ABC, abstractmethod
+from typing import Generic, TypeVar
+
+import numpy as np
+import torch
+
+T = TypeVar('T')
+
+
+class Base(Generic[T], torch.nn.Module, ABC):
+    pass
+
+
+class Mixed(Generic[T], Base[T], torch.nn.Module):
+    def __init__(self, n, *rest, size=2, **more):
+        super().__init__()
+        self.n = n
+
+    def forward(self, x, y=1):
+        return x * self.n
+
+
+print([c.__name__ for c in Mixed.__mro__ if c.__name__ in ('Mixed', 'Base', 'Module', 'Generic', 'ABC')], Mixed(2)(3))
+
+
+def f(a, b=2, *, c, d=4):
+    pass
+
+
+for of in (f, Mixed, Mixed(1).forward, lambda: 0):
+    spec = inspect.getfullargspec(of)
+    print(spec.args, spec.varargs, spec.varkw, spec.defaults, spec.kwonlyargs, spec[5])
+import math
+sys.modules['made.of.math'] = math
+from made.of.math import sqrt
+print(sqrt(4.0), np.str_('a') == 'a')
+from torch.distributions.utils import broadcast_all, clamp_probs, logits_to_probs, probs_to_logits
+p = torch.tensor([0.25, 0.75])
+print(probs_to_logits(p), probs_to_logits(p, True), logits_to_probs(p), logits_to_probs(p, is_binary=True), [x.shape for x in broadcast_all(1.0, p)])

@@ -116,6 +116,36 @@ def signature(obj, follow_wrapped=True):
     return Signature({p[0]: Parameter(*p) for p in found})
 
 
+class FullArgSpec:
+    def __init__(self, args, varargs, varkw, defaults, kwonlyargs, kwonlydefaults, annotations):
+        self.args, self.varargs, self.varkw, self.defaults = args, varargs, varkw, defaults
+        self.kwonlyargs, self.kwonlydefaults, self.annotations = kwonlyargs, kwonlydefaults, annotations
+
+    def __iter__(self):
+        return iter((self.args, self.varargs, self.varkw, self.defaults, self.kwonlyargs, self.kwonlydefaults, self.annotations))
+
+    def __getitem__(self, i):
+        return tuple(self)[i]
+
+
+def getfullargspec(func):
+    """What it takes, self with it: of a class __init__() does, of another object __call__()."""
+    if isclass(func):
+        func = func.__init__
+    elif ismethod(func):
+        func = func.__func__
+    elif not isfunction(func):
+        func = type(func).__call__
+    found = [Parameter(*p) for p in parameters(unwrap(func))]
+    plain = [p for p in found if p.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)]
+    only = [p for p in found if p.kind == Parameter.KEYWORD_ONLY]
+    stars = {p.kind: p.name for p in found}
+    defaults = tuple([p.default for p in plain if p.default is not _empty])
+    of_only = {p.name: p.default for p in only if p.default is not _empty}
+    return FullArgSpec([p.name for p in plain], stars.get(Parameter.VAR_POSITIONAL), stars.get(Parameter.VAR_KEYWORD), defaults or None,
+                       [p.name for p in only], of_only or None, getattr(func, '__annotations__', {}))
+
+
 def isclass(obj):
     return isinstance(obj, type)
 

@@ -51,6 +51,7 @@ float64, float32, float16 = dtype('float64', torch.float64), dtype('float32', to
 int64, int32, int16, int8 = [dtype('int' + str(8 * 2 ** i), t) for i, t in
                              ((3, torch.int64), (2, torch.int32), (1, torch.int16), (0, torch.int8))]
 uint8, bool_ = dtype('uint8', torch.uint8), dtype('bool', torch.bool)
+str_, object_ = str, object  # as annotations have them
 double, single, half, float_, int_, intp, long = float64, float32, float16, float64, int64, int64, int64
 _dtypes = [float64, float32, float16, int64, int32, int16, int8, uint8, bool_]
 _by_name = {d.name: d for d in _dtypes}

@@ -972,7 +972,7 @@ from torch._foreach import (_foreach_abs, _foreach_abs_, _foreach_acos, _foreach
                             _foreach_sub, _foreach_sub_, _foreach_tan, _foreach_tan_, _foreach_tanh, _foreach_tanh_, _foreach_trunc,
                             _foreach_trunc_, _foreach_zero_, _foreach_norm, _foreach_max)
 from torch._functions import *
-from torch._functions import (_chunk_cat, _native_batch_norm_legit, _native_multi_head_attention, _softmax_backward_data, _unsafe_masked_index,
+from torch._functions import (_chunk_cat, _native_batch_norm_legit, _native_multi_head_attention, _segment_reduce, _softmax_backward_data, _unsafe_masked_index,
                               _unsafe_masked_index_put_accumulate, _weight_norm)
 
 

@@ -38,7 +38,7 @@ def _safe_softmax(input, dim, dtype=None):
 
 
 def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
-    return F.embedding(indices, weight, padding_idx if padding_idx >= 0 else None)
+    return F.embedding(indices, weight, padding_idx if padding_idx >= 0 else None, scale_grad_by_freq=scale_grad_by_freq)
 
 
 def native_dropout(input, p, train):

@@ -69,7 +69,45 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
 
 
 def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
-    return _of('embedding')(indices, weight, padding_idx=None if padding_idx < 0 else padding_idx)
+    return _of('embedding')(indices, weight, None if padding_idx < 0 else padding_idx, scale_grad_by_freq=scale_grad_by_freq)
+
+
+def embedding_renorm_(weight, indices, max_norm, norm_type=2.0):
+    """Rows that are looked up and longer than max_norm are shortened, where they are."""
+    import torch
+    with torch.no_grad():
+        read = torch.zeros(weight.shape[0], dtype=torch.bool).index_fill(0, indices.flatten(), True)
+        norm = weight.norm(norm_type, 1)
+        return weight.mul_(torch.where(read & (norm > max_norm), max_norm / (norm + 1e-7), 1.0).unsqueeze(1))
+
+
+def _segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None):
+    """Of rows that lie behind each other, lengths of them each, along the axis."""
+    import torch
+    import torch.nn.functional as F
+    if indices is not None:
+        raise NotImplementedError('segment_reduce(): indices based reduction is not supported yet.')
+    if offsets is None:
+        offsets = F.pad(lengths.cumsum(-1), (1, 0))
+    n, size = offsets.shape[-1] - 1, data.shape[axis]
+    row = torch.arange(size, dtype=offsets.dtype).unsqueeze(-1)
+    segment = (row >= offsets[..., 1:].unsqueeze(-2)).sum(-1)  # n: behind the last
+    inside = (segment < n) & (row.squeeze(-1) >= offsets[..., :1])
+    tail = (1,) * (data.ndim - axis - 1)
+    at = torch.where(inside, segment, n).reshape(tuple(segment.shape) + tail).expand(data.shape)
+    start = {'sum': 0.0, 'mean': 0.0, 'prod': 1.0, 'max': -torch.inf, 'min': torch.inf}[reduce]
+    shape = tuple(data.shape[:axis]) + (n + 1,) + tuple(data.shape[axis + 1:])
+    out = torch.full(shape, start if initial is None else initial, dtype=data.dtype)
+    how = {'sum': 'sum', 'mean': 'sum', 'prod': 'prod', 'max': 'amax', 'min': 'amin'}[reduce]
+    out = out.scatter_reduce(axis, at, data, how).narrow(axis, 0, n)
+    if reduce != 'mean':
+        return out
+    count = (offsets[..., 1:] - offsets[..., :-1]).reshape(tuple(offsets.shape[:-1]) + (n,) + tail)
+    return torch.where(count == 0, torch.nan if initial is None else initial, out / count.clamp(min=1)).to(data.dtype)
+
+
+def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None):
+    return _segment_reduce(data, reduce, lengths=lengths, indices=indices, offsets=offsets, axis=axis, unsafe=unsafe, initial=initial)
 
 
 def dropout(input, p, train):

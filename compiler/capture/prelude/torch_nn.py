@@ -1321,8 +1321,6 @@ class _Rows(Module):
             if not -num_embeddings <= padding_idx < num_embeddings:
                 raise AssertionError('Padding_idx must be within num_embeddings')
             padding_idx = padding_idx % num_embeddings
-        if scale_grad_by_freq:
-            refuse('scale_grad_by_freq is not supported')
         self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
         self.weight = Parameter(torch.empty(num_embeddings, embedding_dim, dtype=dtype) if _weight is None else _weight)
@@ -1354,7 +1352,7 @@ class _Rows(Module):
 
 class Embedding(_Rows):
     def forward(self, input):
-        return F.embedding(input, self.weight, self.padding_idx, self.max_norm)
+        return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq)
 
 
 class _MaxPoolNd(Module):
@@ -1717,7 +1715,7 @@ class EmbeddingBag(_Rows):
         return super().extra_repr() + f', mode={self.mode!r}'
 
     def forward(self, input, offsets=None, per_sample_weights=None):
-        return F.embedding_bag(input, self.weight, offsets, self.max_norm, mode=self.mode,
+        return F.embedding_bag(input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode,
                                per_sample_weights=per_sample_weights, include_last_offset=self.include_last_offset,
                                padding_idx=self.padding_idx)
 

@@ -3,13 +3,23 @@
 import torch
 from _warpsmith import op, refuse, assign, set_grad_mode
 _softmax, _log_softmax, group_norm = op('softmax'), op('log_softmax'), op('group_norm')
-_linear = op('linear')
+_linear, _embedding = op('linear'), op('embedding')
 
 
 def linear(input, weight, bias=None):
     if weight.ndim != 1:
         return _linear(input, weight, bias)
     return input @ weight if bias is None else input @ weight + bias
+
+
+def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
+    if max_norm is not None:
+        torch.embedding_renorm_(weight, input, max_norm, norm_type)
+    rows = _embedding(input, weight, padding_idx)
+    if not scale_grad_by_freq or not torch.is_grad_enabled():
+        return rows
+    times = torch.zeros(weight.shape[0], dtype=rows.dtype).index_add(0, input.flatten(), torch.ones(input.numel(), dtype=rows.dtype))
+    return rows.detach() + (rows - rows.detach()) / times[input].unsqueeze(-1)
 
 
 def _softmax_dim(input, dim):
@@ -292,6 +302,11 @@ def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
 
 
 def _avg_pool_nd(n, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor):
+    if not input.is_floating_point() and not input.is_complex():  # whole numbers: the quotient of sums, towards 0
+        windows = kernel_size, stride, padding, ceil_mode, count_include_pad
+        of_ones = [_avg_pool_nd(n, torch.ones_like(input, dtype=torch.float64), *windows, by) for by in (1, divisor)]
+        total = _avg_pool_nd(n, input.double(), *windows, 1)
+        return (total / (of_ones[0] / of_ones[1]).round()).trunc().to(input.dtype)
     return _avg_pool(input, _entries(kernel_size), _entries(stride), _entries(padding), ceil_mode, count_include_pad,
                      divisor, n)
 

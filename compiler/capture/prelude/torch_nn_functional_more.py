@@ -2,9 +2,9 @@
 import math
 
 import torch
-from torch.nn.functional import pairwise_distance, avg_pool1d, avg_pool2d, avg_pool3d, pad, logsigmoid, _reduced, _reduction, _sizes
+from torch.nn.functional import embedding, pairwise_distance, avg_pool1d, avg_pool2d, avg_pool3d, pad, logsigmoid, _reduced, _reduction, _sizes
 from _warpsmith import op, refuse, computes
-_windows, _index, embedding, _one_hot = op('windows'), op('index'), op('embedding'), op('one_hot')
+_windows, _index, _one_hot = op('windows'), op('index'), op('one_hot')
 
 
 def one_hot(tensor, num_classes=-1):
@@ -29,7 +29,7 @@ def _bags(rows, keep, offsets, mode):
 
 def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode='mean',
                   sparse=False, per_sample_weights=None, include_last_offset=False, padding_idx=None):
-    rows = embedding(input, weight, padding_idx, max_norm, scale_grad_by_freq=scale_grad_by_freq)
+    rows = embedding(input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq)
     if padding_idx is not None and padding_idx < 0:
         padding_idx += weight.shape[0]
     keep = None if padding_idx is None else (input != padding_idx).unsqueeze(-1)
