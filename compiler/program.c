@@ -166,9 +166,9 @@ static void find_same(struct compile *c) {
     }
 }
 
-/* Of a call. Outputs are written once, but those of which some stays, of which nobody knows how much;
- * of an input, or such an output, or of what load has made, what the kernel that
- * wants most of it reads. */
+/* Of a call. Outputs are written once, but those of which some stays: nobody knows how much. Of an
+ * input, of such an output, or of what load has made, what the kernel that wants most of it reads.
+ */
 static double least_bytes(const struct compile *c) {
     const struct ws_program *p = c->program;
     double *most = NEW_ARRAY(c->arena, double, p->n_buffers), sum = 0;

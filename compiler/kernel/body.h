@@ -69,9 +69,9 @@ struct store_node {
                  always does */
     value_id value;
     uint8_t mask; /* axes of the index */
-    /* Where the value, a choice, takes what lay there before, memory stays as it is: argument 1 or 2
-     * of it alone is stored, and of this one, if it is a choice, too, argument keeps[1] of that; 0:
-     * it is all stored. See in_place.c. */
+    /* Where the value, a choice, takes what lay there before, memory stays as it is: argument 1 or
+     * 2 of it alone is stored, and of this one, if it is a choice, too, argument keeps[1] of that;
+     * 0: it is all stored. See in_place.c. */
     uint8_t keeps[KEEPS_MOST];
 };
 

@@ -55,7 +55,7 @@ bool kernel_update_in_place(struct kernel *k, buffer_id input, buffer_id output)
     return false;
 }
 
-/* ---- what stays -------------------------------------------------------------------------------- */
+/* ---- what stays ------------------------------------------------------------------------------ */
 
 static bool is_used_once(const struct kernel *k, value_id v) {
     int uses = 0;
