@@ -688,7 +688,7 @@ static const char *check_adds_here(const struct kernel *k, struct layout *y, str
 /* Of whole numbers any order has the same sum. An element of x is one's alone, and so are sources,
  * of which a row may have all. */
 static const char *check_adds(const struct kernel *k, struct layout *y, struct arena *a) {
-    enum { MOST_BITS = 24 };
+    enum { MOST_BITS = 24, MOST_BYTES = 1 << 27 };
     int64_t most = INT32_MAX, nr, rows, nx;
     if (!y->adds) return NULL;
     if (!y->hits || y->split > 1 || k->limits->kind == DEVICE_CPU)
@@ -701,7 +701,7 @@ static const char *check_adds(const struct kernel *k, struct layout *y, struct a
         return "sort=4, or 5, needs vectors that divide x, and rows that begin again in known "
                "places";
     if (nr / rows >= most / nx || layout_adds_bits(k) > MOST_BITS ||
-        layout_adds_bytes(k, y) > most / 4)
+        layout_adds_bytes(k, y) > MOST_BYTES)
         return arena_printf(a, "sort=4, or 5, of %lld sources to %lld elements: too many",
                             (long long)nr, (long long)nx);
     for (value_id v = 0; v < k->values.n; v++) {

@@ -435,6 +435,14 @@ static const char *const adds[][2] = {
      " %l = mul(%s, %s)\n"
      " %e = mul(%l, 4.0)\n %g = exp(%e)\n %a = index_add(%x, 0, %j, %g)\n return %a\n}\n",
      "x=64 r=1 warps=2 vec=1 hits=1 sort=4"},
+    {"graph(%x: f32[300], %i: i64[700], %s: f32[700], %t: f32[700]) {\n"
+     " %j = remainder(%i, 300)\n %q = floor(%s)\n %d = div(%t, %q)\n"
+     " %a = index_add(%x, 0, %j, %d)\n return %a\n}\n",
+     "x=64 r=1 warps=2 vec=1 hits=1 sort=4"},
+    {"graph(%x: f16[300], %i: i64[700], %s: f16[700], %t: f16[700]) {\n"
+     " %j = remainder(%i, 300)\n %q = floor(%s)\n %d = div(%t, %q)\n"
+     " %a = index_add(%x, 0, %j, %d)\n return %a\n}\n",
+     "x=256 r=3 warps=8 vec=1 hits=1 sort=5"},
     /* in shared memory of blocks by which sources are sorted, whose numbers come along or not */
     {"graph(%x: f32[4000], %i: i64[9000], %s: f32[9000]) {\n %h = mul(%i, 997)\n"
      " %j = remainder(%h, 4000)\n %a = index_add(%x, 0, %j, %s)\n return %a\n}\n",
