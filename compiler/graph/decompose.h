@@ -95,6 +95,10 @@ expansion expand_repeat_interleave, expand_diagonal, expand_diag, expand_eye, ex
 expansion expand_index_select, expand_embedding, expand_take, expand_take_along_dim;
 expansion expand_scatter, expand_index_add, expand_one_hot;
 
+/* landed_known.c: for each of `places` along dim, the sum of the sources whose index it is; KEEP:
+ * the graph does not say which these are. */
+node_id land_known(struct build *b, node_id index, ex places, node_id source, int dim);
+
 /* decompose_pool.c */
 node_id max_windows(struct build *b, const struct node *n);
 node_id max_places(struct build *b, const struct node *n);

@@ -484,6 +484,12 @@ node_id expand_scatter(struct build *b, const struct node *n) {
     return reshape(b, r, &n->meta);
 }
 
+static bool is_zeros(const struct build *b, node_id x) {
+    const struct node *n = &b->g->nodes.at[x];
+    if (n->op == OP_CONVERT) n = &b->g->nodes.at[n->args[0].node];
+    return n->op == OP_FULL && number_of(b, &n->args[1]) == 0;
+}
+
 /* self + alpha * sum over j of (index[j] == i ? source[j] : 0) */
 node_id expand_index_add(struct build *b, const struct node *n) {
     enum dtype t = dtype_opmath(n->meta.dtype);
@@ -492,13 +498,19 @@ node_id expand_index_add(struct build *b, const struct node *n) {
     if (meta_numel(b->g->ex, meta_of(b, src)) == number(b, 0)) return self;
     int dim = n->meta.rank ? dim_of(b, &n->args[1]) : 0;
     if (!n->meta.rank) self = as_vector(b, self), src = as_vector(b, src);
-    struct meta row = {.rank = meta_of(b, self)->rank + 1};
-    for (int k = 0; k < row.rank; k++) row.size[k] = number(b, 1);
-    row.size[row.rank - 1] = meta_of(b, index)->size[0];
-    node_id hit = lands(b, reshape(b, index, &row), meta_of(b, self)->size[dim], dim);
-    node_id sum = sum_of_landed(b, hit, sources_last(b, src, dim));
+    ex places = meta_of(b, self)->size[dim];
+    node_id sum = land_known(b, index, places, src, dim);
+    bool known = sum != KEEP;
+    if (!known) {
+        struct meta row = {.rank = meta_of(b, self)->rank + 1};
+        for (int k = 0; k < row.rank; k++) row.size[k] = number(b, 1);
+        row.size[row.rank - 1] = meta_of(b, index)->size[0];
+        node_id hit = lands(b, reshape(b, index, &row), places, dim);
+        sum = sum_of_landed(b, hit, sources_last(b, src, dim));
+    }
     if (number_of(b, &n->args[4]) != 1) sum = call(b, OP_MUL, arg_node(sum), n->args[4]);
-    return reshape(b, binary(b, OP_ADD, self, sum), &n->meta);
+    if (!known || !is_zeros(b, self)) sum = binary(b, OP_ADD, self, sum);
+    return reshape(b, sum, &n->meta);
 }
 
 node_id expand_one_hot(struct build *b, const struct node *n) {

@@ -270,7 +270,9 @@ static bool may_be_tap(const struct finder *f, value_id v, int64_t *lane) {
     const struct value_node *x = &k->values.at[v];
     bool same = true, wanted = false;
     if (x->kind != INST_LOAD || !is_along_r(k, v) || x->n_args != x->guarded) return false;
-    if (x->guarded && guard_satisfied(k, f->y, x->args[0], 0, 0) == EX_NONE) return false;
+    for (int i = 0; i < f->y->vec && x->guarded; i++)
+        for (int last = i; last < f->y->vec; last++)
+            if (guard_satisfied(k, f->y, x->args[0], i, last) == EX_NONE) return false;
     for (int i = 0; i < f->y->vec; i++) {
         if (!grows(f, x->index, i, &lane[i])) return false;
         same &= lane[i] == 0;

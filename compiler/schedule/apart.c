@@ -12,6 +12,11 @@
  *   depthwise(relu6(norm(x)), w)     sub+mul+add+maximum+minimum+convolve
  *                               or   sub+mul+add+maximum+minimum, convolve
  *
+ * So may what is read at several places and takes many loads itself, as a filter along rows that
+ * one along columns reads:
+ *
+ *   y = x[:, :-2] + 2 * x[:, 1:-1] + x[:, 2:]; z = y[2:] - y[:-2]     x, y    or   x, then y
+ *
  * And what is stored in another order than a reduction of the same goes, as a transposed copy
  * beside sums of rows, has no tile in shared memory in that kernel:
  *
@@ -122,6 +127,83 @@ static uint8_t mark_windows(struct choice *c, struct schedule *s, uint32_t g,
     }
     return marks;
 }
+
+/* ---- values that are read at several places -------------------------------------------------- */
+
+/* The load's value is made element by element in group g: the nest that does; NULL: it is not. */
+static const struct nest *made_in(const struct schedule *s, uint32_t g, const struct inst *x) {
+    uint32_t w = x->kind == INST_LOAD ? s->writer[x->buffer] : NO_NEST;
+    const struct nest *n = w == NO_NEST ? NULL : &s->loops->nests.at[w];
+    return n && s->group_of[w] == g && !n->n_reduce && n->scan == EX_NONE && !n->matmul ? n : NULL;
+}
+
+/* How often group g loads to make an element of what n does. */
+static int loads_of(const struct schedule *s, uint32_t g, const struct nest *n, int most) {
+    int loads = 0;
+    for (uint32_t i = 0; i < n->insts.n && loads < most; i++) {
+        if (n->insts.at[i].kind != INST_LOAD) continue;
+        const struct nest *from = made_in(s, g, &n->insts.at[i]);
+        loads += from ? loads_of(s, g, from, most - loads) : 1;
+    }
+    return loads;
+}
+
+static bool reads_at_its_own(const struct nest *n, const struct inst *x) {
+    for (int d = 0; d < x->n_index; d++)
+        if (x->index[d] != n->out_index[d]) return false;
+    return true;
+}
+
+enum { MANY_LOADS = 4 }; /* what is made of fewer is no sooner loaded itself */
+
+/* What n is made of at its own place, if nothing else of it takes many loads: it had better be
+ * stored than this. */
+static const struct nest *dear_source(const struct schedule *s, uint32_t g, const struct nest *n) {
+    const struct nest *dear = n, *next = n;
+    while (next) {
+        dear = next;
+        next = NULL;
+        for (uint32_t i = 0; i < dear->insts.n; i++) {
+            const struct inst *x = &dear->insts.at[i];
+            const struct nest *from = made_in(s, g, x);
+            if (!from || loads_of(s, g, from, MANY_LOADS) < MANY_LOADS) continue;
+            if (next || !reads_at_its_own(dear, x)) return dear;
+            next = from;
+        }
+    }
+    return dear;
+}
+
+/* Marks what a group makes of many loads for each of several places where it is read, as a filter
+ * along columns does of one along rows, if its kernel takes so long that storing it might take
+ * less. */
+static uint8_t mark_places(struct choice *c, struct schedule *s, uint32_t g,
+                           const struct device_limits *limits, const struct apart_marks *may) {
+    enum { SEVERAL = 3, SMALL = 8 }; /* places; a value so many times smaller than its reader */
+    const struct group *G = &s->groups.at[g];
+    const struct loops *l = s->loops;
+    uint8_t marks = 0;
+    double us = -1; /* not asked for yet */
+    int *places = NEW_ARRAY(s->arena, int, l->buffers.n);
+    for (uint32_t m = 0; m < G->members.n && !G->matmul; m++) {
+        const struct nest *n = nest_of(s, G, m);
+        for (uint32_t i = 0; i < n->insts.n; i++) {
+            const struct inst *x = &n->insts.at[i];
+            const struct nest *from = made_in(s, g, x);
+            if (!from || reads_at_its_own(n, x) || ++places[x->buffer] != SEVERAL) continue;
+            if (axes_numel(l, n->axes, n->n_axes) > SMALL * axes_numel(l, from->axes, from->n_axes))
+                continue;
+            if (loads_of(s, g, from, MANY_LOADS) < MANY_LOADS) continue;
+            buffer_id b = dear_source(s, g, from)->out;
+            if (b >= may->n) continue;
+            if (us < 0) us = c->us(s, g, c->ctx);
+            if (stored_us(l, b, limits) < us) marks |= may->of[b] = APART_WINDOWS;
+        }
+    }
+    return marks;
+}
+
+/* ---- what goes in another order -------------------------------------------------------------- */
 
 /* Is what the nest makes, element by element, in another order than something that it is made of is
  * read: by itself, or by who makes that in the same kernel, of whose buffers `across` says so? And
@@ -260,7 +342,8 @@ struct apart_marks schedule_apart(struct schedule *s, const struct device_limits
     struct choice c = {
         .n = may.n, .above = NEW_ARRAY(s->arena, uint32_t, may.n), .us = us, .ctx = ctx};
     for (uint32_t g = 0; g < s->groups.n; g++) {
-        any |= mark_windows(&c, s, g, limits, &may) | mark_across(s, g, &may, across);
+        any |= mark_windows(&c, s, g, limits, &may) | mark_places(&c, s, g, limits, &may) |
+               mark_across(s, g, &may, across);
         for (uint32_t m = 0; m < s->groups.at[g].members.n; m++) {
             const struct nest *n = nest_of(s, &s->groups.at[g], m);
             if (!n->matmul || n->out >= may.n) continue;

@@ -186,6 +186,41 @@ static void test_stored_across(void **state) {
     arena_free(a);
 }
 
+/* Windows of a reflected image: no run of elements has one guard, so none is read as a run. */
+static void test_reflected_windows(void **state) {
+    static const char windows[] =
+        "graph(%x: f32[8, 1, 512, 512]) {\n"
+        " %p = pad(%x, pad=[1, 1, 1, 1], mode='reflect', value=None)\n"
+        " %w = im2col(%p, kernel_size=[3], stride=[1], padding=[0], dilation=[1])\n"
+        " %n = ne(%w, %w)\n %y = any(%n, dim=[1], keepdim=False)\n return %y\n}\n";
+    struct arena *a = arena_new();
+    struct ws_program *p = lower(a, windows);
+    for (int k = 0; k < p->n_kernels; k++) assert_non_null(ws_default_config(p, k));
+    arena_free(a);
+}
+
+/* A filter along columns reads one along rows from memory, if making that for each of its terms
+ * takes long enough. */
+static void test_filters_apart(void **state) {
+    struct arena *a = arena_new();
+    for (int large = 0; large < 2; large++) {
+        struct buf b = buf_new(a);
+        int rows = large ? 4096 : 64;
+        buf_printf(&b, "graph(%%x: f32[8, %d, 1024]) {\n", rows);
+        for (int i = 0; i < 5; i++)
+            buf_printf(&b, " %%x%d = slice(%%x, 2, %d, %d)\n %%e%d = exp(%%x%d)\n", i, i, 1020 + i,
+                       i, i);
+        buf_puts(&b, " %y1 = add(%e0, %e1)\n %y2 = add(%y1, %e2)\n %y3 = add(%y2, %e3)\n"
+                     " %y = add(%y3, %e4)\n");
+        for (int i = 0; i < 5; i++)
+            buf_printf(&b, " %%c%d = slice(%%y, 1, %d, %d)\n", i, i, rows - 4 + i);
+        buf_puts(&b, " %z1 = add(%c0, %c1)\n %z2 = add(%z1, %c2)\n %z3 = add(%z2, %c3)\n"
+                     " %z = add(%z3, %c4)\n return %z\n}\n");
+        assert_int_equal(lower(a, b.p)->n_kernels, 1 + large);
+    }
+    arena_free(a);
+}
+
 /* So has what is read across the rows that it is reduced or scanned along; of few elements not. */
 static void test_read_across(void **state) {
     static const char soft[] = "graph(%%x: bf16[%d, 8, %d, %d, 36]) {\n"
@@ -743,6 +778,8 @@ int main(void) {
         cmocka_unit_test(test_pieces_before_chains),
         cmocka_unit_test(test_pitch),
         cmocka_unit_test(test_norms_apart),
+        cmocka_unit_test(test_filters_apart),
+        cmocka_unit_test(test_reflected_windows),
         cmocka_unit_test(test_stored_across),
         cmocka_unit_test(test_read_across),
         cmocka_unit_test(test_stored_both_ways),

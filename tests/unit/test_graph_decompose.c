@@ -560,6 +560,43 @@ static void test_landings_stay(void **state) {
     arena_free(a);
 }
 
+/* An index that the graph says tells each place its sources: no pair is compared. */
+static void test_known_landings(void **state) {
+    static const struct {
+        const char *index; /* %i, of 12 sources for 6 places, of %a = arange(12) */
+        bool pairs;
+    } known[] = {
+        {"%i = floor_divide(%a, 2)", false},
+        {"%b = mul(%a, 5)\n %i = floor_divide(%b, 11)", false}, /* 3, 2, 2, 2, 2, 1 */
+        {"%b = add(%a, -3)\n %c = floor_divide(%b, 2)\n %i = clamp(%c, 0, 5)", false},
+        {"%b = add(%a, -4)\n %i = clamp(%b, 0, 5)", false},
+        {"%b = floor_divide(%a, 2)\n %l = lt(%b, 0)\n %p = add(%b, 6)\n %i = where(%l, %p, %b)",
+         false},
+        {"%i = floor_divide(%a, 4)", false},               /* none in the last places */
+        {"%b = add(%a, -9)\n %i = clamp(%b, 0, 5)", true}, /* 10 in the first one */
+        {"%b = mul(%a, %a)\n %c = floor_divide(%b, 24)\n %i = clamp(%c, 0, 5)", true},
+        {"%b = mul(%a, -1)\n %c = add(%b, 11)\n %i = floor_divide(%c, 2)", true}, /* falls */
+        {"%i = remainder(%a, 6)", true},
+    };
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+        struct arena *a = arena_new();
+        struct graph *g = must_parse(
+            a, arena_printf(a,
+                            "graph(%%s: f32[3, 12, 4], %%t: bf16[2, 12], %%x: f32[3, 6, 4]) {\n"
+                            " %%a = arange(0, 12)\n %s\n %%y = index_add(%%x, 1, %%i, %%s)\n"
+                            " %%u = permute(%%t, [1, 0])\n %%o = zeros([6, 2], dtype=bf16)\n"
+                            " %%z = index_add(%%o, 0, %%i, %%u, alpha=2)\n return %%y, %%z\n}\n",
+                            known[k].index));
+        check_graph(g, 1e-12, 0);
+        const struct graph *h = graph_decompose(g);
+        bool pairs = false;
+        for (uint32_t i = 0; i < h->nodes.n; i++)
+            pairs |= ex_value(h->ex, meta_numel(h->ex, &h->nodes.at[i].meta)) > 3 * 12 * 4;
+        if (pairs != known[k].pairs) fail_msg("%s", printed(h));
+        arena_free(a);
+    }
+}
+
 /* Sizes may be symbols: the result parses, verifies and has no composite. */
 static void test_symbolic(void **state) {
     static const struct {
@@ -591,7 +628,7 @@ int main(void) {
         cmocka_unit_test(test_means_the_same), cmocka_unit_test(test_opmath),
         cmocka_unit_test(test_landings_stay),  cmocka_unit_test(test_every_composite_is_covered),
         cmocka_unit_test(test_special_values), cmocka_unit_test(test_network),
-        cmocka_unit_test(test_symbolic),
+        cmocka_unit_test(test_symbolic),       cmocka_unit_test(test_known_landings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

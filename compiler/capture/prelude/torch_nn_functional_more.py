@@ -282,6 +282,26 @@ def _places(old, new, scale, align_corners, dtype):
     return i * step if align_corners else (i + 0.5) * step - 0.5
 
 
+def _places_between(old, new, scale, align_corners, dtype):
+    """The elements around each place, and how far it is behind the first of them, from 0 to 1. Where a step is a quotient of
+    integers, these elements are, too: exact, and known to who adds up gradients. What is beyond the border is between the
+    element there and itself."""
+    if scale and scale != int(scale) and not align_corners:
+        at = _places(old, new, scale, align_corners, dtype).clamp(min=0)
+        low = at.floor().to(torch.int64).clamp(max=old - 1)
+        return low, (low + 1).clamp(max=old - 1), at - low
+    i = torch.arange(new)
+    if align_corners:
+        above, below = i * (old - 1), max(new - 1, 1)
+    elif scale:
+        above, below = 2 * i + (1 - int(scale)), 2 * int(scale)
+    else:
+        above, below = (2 * i + 1) * old - new, 2 * new
+    low = torch.div(above, below, rounding_mode='floor')
+    part = (above.clamp(min=0) % below).to(torch.float64 if dtype == torch.float64 else torch.float32) / below
+    return low.clamp(0, old - 1), (low + 1).clamp(0, old - 1), part
+
+
 def interpolate_linear(input, size, scales, align_corners):
     """One dimension after the other: between the two elements around."""
     n = input.ndim - 2
@@ -301,10 +321,8 @@ def interpolate_linear(input, size, scales, align_corners):
     for k in range(n):
         dim = 2 + k
         old, new = input.size(dim), size[k]
-        at = _places(old, new, scales and scales[k], align_corners, input.dtype).clamp(min=0)
-        low = at.floor().to(torch.int64).clamp(max=old - 1)
-        part = (at - low).reshape([-1] + [1] * (n - 1 - k)).to(input.dtype)
-        high = (low + 1).clamp(max=old - 1)
+        low, high, part = _places_between(old, new, scales and scales[k], align_corners, input.dtype)
+        part = part.reshape([-1] + [1] * (n - 1 - k)).to(input.dtype)
         input = _index(input, [low], [dim]) * (1 - part) + _index(input, [high], [dim]) * part
     return input
 
