@@ -19,6 +19,10 @@
  *         slot = (slot + 1) % 2;
  *         ...
  *
+ * Where a block has all rows of a batch that has columns of its own, it stores what these come to:
+ *
+ *     if (tx == 0) k_store1(p3 + (r + z * 5), s6[u][v]);     for the part and the second launch
+ *
  * The order of all additions is fixed by the config: a thread's rows as they come, then the parts.
  */
 #include "emit/cuda_rows.h"
@@ -131,8 +135,12 @@ void open_block_rows(struct emitter *w) {
     put_column_folds(w, DECLARE);
     put_loads_of_all_rows(w);
     line(w, "const k_idx tiles = (nx + %d) / %d;", y->bx - 1, y->bx);
-    line(w, "const k_idx first = (k_idx)blockIdx.x / %d, all = (k_idx)gridDim.x / %d;", y->cluster,
-         y->cluster);
+    if (kernel_has_batches(w->k))
+        line(w, "const k_idx first = (k_idx)blockIdx.x / %d %% %d, all = %d;", y->cluster,
+             y->blocks, y->blocks);
+    else
+        line(w, "const k_idx first = (k_idx)blockIdx.x / %d, all = (k_idx)gridDim.x / %d;",
+             y->cluster, y->cluster);
     open_ring(w);
     open_brace(w, "for (k_idx px = first; px < tiles; px += all)");
     put_ring(w);
@@ -176,7 +184,10 @@ static void put_parts(struct emitter *w) {
     for (uint32_t i = 0; i < w->p->across.n; i++) {
         value_id v = w->p->across.at[i];
         const char *t = accumulator_type(w, v);
-        const char *to = arena_printf(w->arena, "part%u + (long long)first * nr + r", v);
+        const char *block = !kernel_has_batches(w->k)
+                                ? "first"
+                                : arena_printf(w->arena, "(z * %d + first)", y->blocks),
+                   *to = arena_printf(w->arena, "part%u + (long long)%s * nr + r", v, block);
         if (!strcmp(t, "float")) {
             line(w, "k_pack<k_f32, %d> w%u;", y->vec, v);
             line(w, "k_put(w%u, s%u[u]);", v, v);
@@ -185,6 +196,30 @@ static void put_parts(struct emitter *w) {
             line(w, "for (int v = 0; v < %d; v++) (%s)[v] = s%u[u][v];", y->vec, to, v);
         }
     }
+    close_columns(w);
+}
+
+static void put_column_stores(struct emitter *w) {
+    for (uint32_t i = 0; i < w->p->finish.n; i++) put_local(w, w->p->finish.at[i]);
+    for (uint32_t i = 0; i < w->p->column_stores.n; i++)
+        put_store1(w, &w->k->stores.at[w->p->column_stores.at[i]], "");
+}
+
+/* What stands on columns that a block has whole, and their stores. */
+static void put_whole_columns(struct emitter *w) {
+    const struct layout *y = w->y;
+    open_columns(w);
+    line(w, "const k_idx r0 = r;");
+    open_unrolled(w, "v", y->vec);
+    line(w, "const k_idx r = r0 + v;");
+    w->subscript = "";
+    for (uint32_t i = 0; i < w->p->across.n; i++) {
+        value_id v = w->p->across.at[i];
+        line(w, "const %s a%u = s%u[u][v];", accumulator_type(w, v), v, v);
+        w->where[v] = ARRAY;
+    }
+    put_column_stores(w);
+    close_brace(w);
     close_columns(w);
 }
 
@@ -203,13 +238,13 @@ void close_block_rows(struct emitter *w) {
         put_block_sums(w);
         open_brace(w, "if (tx == 0)");
     }
-    put_parts(w);
+    w->y->whole_columns ? put_whole_columns(w) : put_parts(w);
     if (w->y->t0 > 1) close_brace(w);
 }
 
 void put_column_parameters(struct emitter *w, struct ws_launch *l) {
     int64_t offset = 0;
-    for (uint32_t i = 0; i < w->p->across.n; i++) {
+    for (uint32_t i = 0; i < w->p->across.n && !w->y->whole_columns; i++) {
         value_id v = w->p->across.at[i];
         buf_printf(&w->b, ", %s *part%u", accumulator_type(w, v), v);
         offset = add_partial(w, l, v, offset);
@@ -227,9 +262,15 @@ void emit_column_finish(struct emitter *w) {
     for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
     struct ws_launch *l =
         open_kernel(w, arena_printf(w->arena, "%s_finish", w->k->entry), y.threads);
-    l->grid[0] = tile_count(kernel_size(w->k, AXIS_R), t0);
+    int64_t tiles = tile_count(kernel_size(w->k, AXIS_R), t0);
+    bool batches = kernel_has_batches(w->k);
+    l->grid[0] = tiles * kernel_batches(w->k);
     line(w, "const int tr = tid / %d, tx = tid %% %d;", t0, t0);
-    line(w, "const k_idx column = (k_idx)blockIdx.x * %d + tx, r = k_clamp(column, nr - 1);", t0);
+    if (batches) line(w, "const k_idx z = (k_idx)blockIdx.x / %lld;", (long long)tiles);
+    const char *tile = batches
+                           ? arena_printf(w->arena, "(k_idx)blockIdx.x %% %lld", (long long)tiles)
+                           : "(k_idx)blockIdx.x";
+    line(w, "const k_idx column = %s * %d + tx, r = k_clamp(column, nr - 1);", tile, t0);
     line(w, "(void)nx; (void)k_smem;");
     w->subscript = "";
     for (uint32_t i = 0; i < w->p->across.n; i++) {
@@ -241,7 +282,7 @@ void emit_column_finish(struct emitter *w) {
                         .parts = parts,
                         .t1 = y.t1,
                         .width = "nr",
-                        .at = "r",
+                        .at = batches ? arena_printf(w->arena, "z * %d * nr + r", parts) : "r",
                         .subscript = ""};
     put_parts_sum(w, &all, y.threads);
     for (uint32_t i = 0; i < w->p->across.n; i++) {
@@ -253,9 +294,7 @@ void emit_column_finish(struct emitter *w) {
     }
     l->smem = smem;
     open_brace(w, "if (tr == 0 && column < nr)");
-    for (uint32_t i = 0; i < w->p->finish.n; i++) put_local(w, w->p->finish.at[i]);
-    for (uint32_t i = 0; i < w->p->column_stores.n; i++)
-        put_store1(w, &w->k->stores.at[w->p->column_stores.at[i]], "");
+    put_column_stores(w);
     close_brace(w);
     close_brace(w);
 }

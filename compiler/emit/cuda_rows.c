@@ -548,6 +548,8 @@ static void put_block_position(struct emitter *w) {
         line(w, "const int tr = tid / %du, tx = tid %% %du;", y->t0, y->t0);
     else
         line(w, "const int tx = tid / %du, tr = tid %% %du;", y->t1, y->t1);
+    if (kernel_has_batches(w->k))
+        line(w, "const k_idx z = (k_idx)(blockIdx.x / %du);", y->blocks * y->cluster);
     if (y->grid_r) {
         if (y->peel && ex_is_const(w->k->ex, w->k->bound[AXIS_R], NULL))
             line(w, "const k_idx tiles = %lld;", (long long)layout_column_tiles(w->k, y));
@@ -669,7 +671,7 @@ void emit_cuda_rows(struct emitter *w) {
     }
     put_block(w, l);
     if (w->y->split > 1 && !w->y->last_block && !w->y->meets) emit_finish(w);
-    if (w->k->columns) emit_column_finish(w);
+    if (w->k->columns && !w->y->whole_columns) emit_column_finish(w);
 }
 
 void emit_cuda_part(struct emitter *w) {

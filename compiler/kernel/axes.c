@@ -865,6 +865,11 @@ void choose_axes(struct builder *w) {
         sort_reduced(w, r, nr);
         nx = bring_loads_near(w, x, nx);
     }
+    if (g->n_batch) {
+        flatten(k, AXIS_Z, "z", x, merge_axes(k, x, g->n_batch));
+        nx -= g->n_batch;
+        memmove(x, x + g->n_batch, sizeof(ex) * (size_t)nx);
+    }
     nx = merge(k, x, nx, k->kind == KERNEL_POINTWISE);
     nr = merge_axes(k, r, nr);
     if (!nr && nx) { /* pointwise: the innermost axis is the columns */

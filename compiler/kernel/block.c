@@ -162,7 +162,7 @@ static void build_finish(struct block *p) {
 
 size_t partial_bytes(const struct kernel *k, const struct layout *y, value_id v) {
     bool across = goes_across(&k->values.at[v]);
-    size_t n = across         ? (size_t)(kernel_size(k, AXIS_R) * y->blocks)
+    size_t n = across         ? (size_t)(kernel_size(k, AXIS_R) * y->blocks * kernel_batches(k))
                : y->look_back ? (size_t)(layout_totals(k, y) * y->bx)
                               : (size_t)(kernel_size(k, AXIS_X) * y->split);
     return (n * (size_t)reduction_bytes(k, v) + 15) / 16 * 16;
@@ -442,9 +442,9 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
     }
     if (k->columns) build_finish(p);
     if (layout_sorts(k, y)) p->workspace += (size_t)layout_sort_bytes(k, y);
-    if (y->blocks) p->grid = (int64_t)y->blocks * y->cluster;
+    if (y->blocks) p->grid = (int64_t)y->blocks * y->cluster * kernel_batches(k);
     for (uint32_t v = 0; v < k->values.n; v++)
-        if (goes_across(&k->values.at[v]) ||
+        if ((goes_across(&k->values.at[v]) && !y->whole_columns) ||
             (k->values.at[v].kind == INST_REDUCE && y->split > 1 && !y->in_words) ||
             (k->values.at[v].kind == INST_SCAN && y->look_back && !y->circle))
             p->workspace += partial_bytes(k, y, v);

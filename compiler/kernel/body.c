@@ -144,7 +144,8 @@ static value_id expand_member(struct builder *w, const struct member *M, const s
     }
     if (w->taps && n->n_reduce) return expand_taps(w, n, from, to, count);
     bool row = n->n_reduce || n->scan;
-    bool across = w->by_rows || (w->g->columns && member_is_along(w->s, M, w->g->x, w->g->n_x));
+    bool across = w->by_rows || (w->g->columns && member_is_along(w->s, M, w->g->x + w->g->n_batch,
+                                                                  w->g->n_x - w->g->n_batch));
     bool before =
         w->g->matmul && !w->g->n_between && !n->matmul &&
         member_is_along(w->s, M, w->g->r, w->g->n_r); /* of the vector that it multiplies */
@@ -361,7 +362,7 @@ static uint8_t index_mask(const struct kernel *k, ex index) {
     uint8_t m = 0;
     for (int a = 0; a < AXIS_COUNT; a++)
         if (k->axis[a] && ex_uses(k->ex, index, k->axis[a])) m |= (uint8_t)(1 << a);
-    return m;
+    return kernel_has_batches(k) ? m & (uint8_t)~MASK_Z : m;
 }
 
 void find_masks(struct kernel *k) {
@@ -465,6 +466,7 @@ static double touched(const struct kernel *k, buffer_id b, uint8_t mask) {
            whole = (double)buffer_bytes(l, b) / dtype_bytes(l->buffers.at[b].meta.dtype);
     for (int a = 0; a < AXIS_COUNT; a++)
         if (mask >> a & 1) points *= (double)kernel_size(k, (enum axis)a);
+    points *= (double)kernel_batches(k);
     return points < whole ? points : whole;
 }
 
@@ -993,6 +995,16 @@ int reduction_bytes(const struct kernel *k, value_id v) {
 bool is_column_store(const struct kernel *k, const struct store_node *s) {
     return k->columns && !(s->mask & MASK_X);
 }
+
+bool kernel_has_batches(const struct kernel *k) {
+    return (k->kind == KERNEL_REDUCE || k->kind == KERNEL_SCAN) && k->axis[AXIS_Z];
+}
+
+int64_t kernel_batches(const struct kernel *k) {
+    return kernel_has_batches(k) ? kernel_size(k, AXIS_Z) : 1;
+}
+
+int64_t kernel_rows(const struct kernel *k) { return kernel_batches(k) * kernel_size(k, AXIS_X); }
 
 int64_t kernel_size(const struct kernel *k, enum axis x) {
     return k->bound[x] ? ex_hint(k->ex, k->bound[x]) : 1;

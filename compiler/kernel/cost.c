@@ -13,7 +13,7 @@ double kernel_flops(const struct kernel *k) {
         const struct value_node *v = &k->values.at[i];
         if (v->kind != INST_OP && v->kind != INST_REDUCE && v->kind != INST_SCAN) continue;
         uint8_t mask = v->kind == INST_REDUCE ? k->values.at[v->args[0]].mask : v->mask;
-        double points = 1;
+        double points = (double)kernel_batches(k);
         for (int a = 0; a < AXIS_COUNT; a++)
             if (mask >> a & 1) points *= (double)kernel_size(k, (enum axis)a);
         if (k->landing && (mask & (MASK_X | MASK_R)) == (MASK_X | MASK_R))
@@ -138,7 +138,7 @@ static double wanted_bytes(const struct kernel *k, const struct value_node *v) {
  * L2 do not hold comes from memory. */
 static double cost_of_met(const struct kernel *k, const struct layout *y, double blocks) {
     const double SHARED = 0.03, L2 = 0.3, PART = 0.5;
-    double rows = (double)kernel_size(k, AXIS_X), all = rows * y->split;
+    double rows = (double)kernel_rows(k), all = rows * y->split;
     if (blocks > all) blocks = all;
     double bytes = k->bytes_read * (blocks < y->split ? 1 : blocks / y->split) / rows,
            kept = fmin(1, blocks * y->kept * (double)layout_stage_bytes(k, y) / bytes),
@@ -151,7 +151,7 @@ static double cost_of_met(const struct kernel *k, const struct layout *y, double
 static double cost_of_again(const struct kernel *k, const struct layout *y, int64_t blocks) {
     enum { L1 = 128 << 10 };
     if (y->meets) return cost_of_met(k, y, (double)blocks);
-    double rows = (double)kernel_size(k, AXIS_X), held = k->bytes_read * (double)(y->bx * blocks);
+    double rows = (double)kernel_rows(k), held = k->bytes_read * (double)(y->bx * blocks);
     if (k->limits->l2_bytes <= 0 || rows < 1) return 0.5;
     held /= rows * y->cluster * y->split;
     if (!y->skip_l1 && held < (double)L1 * k->limits->units) return 0.2;
@@ -191,7 +191,7 @@ double cost_traffic(const struct kernel *k, const struct layout *y, int64_t bloc
     }
     for (uint32_t i = 0; i < k->values.n; i++) { /* written and read, in L2 */
         const struct value_node *v = &k->values.at[i];
-        if (goes_across(v) || (v->kind == INST_REDUCE && y->split > 1) ||
+        if ((goes_across(v) && !y->whole_columns) || (v->kind == INST_REDUCE && y->split > 1) ||
             (v->kind == INST_SCAN && y->look_back && y->rows_inner))
             total += (double)partial_bytes(k, y, i) * looks(k, y);
     }

@@ -204,8 +204,8 @@ static double access_us(const struct kernel *k, const struct layout *y) {
     const double TWICE = 1.2, SHIFT = 2; /* the second of two vectors is another lane's first */
     enum axis inner = y->rows_inner ? AXIS_X : AXIS_R;
     int warp = k->limits->warp;
-    double rows = (double)kernel_size(k, AXIS_X), points = rows * (double)kernel_size(k, AXIS_R),
-           ends = 0, total = 0;
+    double rows = (double)kernel_rows(k), points = rows * (double)kernel_size(k, AXIS_R), ends = 0,
+           total = 0;
     if (y->peel) { /* by the warps that have some */
         int lanes = (y->head_unit + y->vec - 2 + warp - 1) / warp * warp,
             slots = y->t1 * layout_ends(y);
@@ -259,7 +259,7 @@ double cost_finish_turns(const struct kernel *k, const struct layout *y) {
 /* The memory idles while all blocks that it serves meet; others of rows beside these go on. */
 static double meetings_us(const struct kernel *k, const struct layout *y) {
     const double MEETING = 2.5, PART = 0.01;
-    double rows = (double)kernel_size(k, AXIS_X),
+    double rows = (double)kernel_rows(k),
            beside = fmin(rows, fmax(1, (double)y->fit * k->limits->units / y->split));
     return k->levels * (MEETING + PART * y->split) * fmax(1, rows / (beside * beside));
 }
@@ -318,7 +318,7 @@ static double instructions_us(const struct kernel *k, const struct layout *y, do
                               int64_t resident, double alone) {
     double each = (double)(resident * y->threads) / k->limits->warp / 4; /* warps of a scheduler */
     double issued = fmin(0.6, each * alone);
-    double elements = (double)kernel_size(k, AXIS_X) * (double)kernel_size(k, AXIS_R);
+    double elements = (double)kernel_rows(k) * (double)kernel_size(k, AXIS_R);
     return elements * work / (k->limits->units * 128 * issued * device_clock_ghz(k->limits) * 1e3);
 }
 
@@ -479,8 +479,8 @@ static double tiles_us(const struct kernel *k, const struct layout *y, double wa
     if (k->kind != KERNEL_SCAN || y->look_back) return 0;
     double tiles = ceil((double)kernel_size(k, AXIS_R) / y->br);
     if (y->rows_inner) return waves * TILE * tiles / (double)resident;
-    double rows = (double)kernel_size(k, AXIS_X) / (double)k->limits->units; /* of a unit */
-    int warp = k->limits->warp, lanes = y->t1 < warp ? y->t1 : warp;         /* of a row */
+    double rows = (double)kernel_rows(k) / (double)k->limits->units; /* of a unit */
+    int warp = k->limits->warp, lanes = y->t1 < warp ? y->t1 : warp; /* of a row */
     return (layout_joins_warps(k, y) ? TOLD : ALONE * lanes / warp) * rows * tiles;
 }
 
@@ -493,7 +493,7 @@ static double shared_us(const struct kernel *k, const struct layout *y) {
         const struct value_node *v = &k->values.at[i];
         if (load_is_long_row(k, v)) bytes += (double)kernel_size(k, AXIS_R) * dtype_bytes(v->dtype);
     }
-    return bytes * (double)kernel_size(k, AXIS_X) / y->bx / (device_gbps(k->limits) * 1e3 * FASTER);
+    return bytes * (double)kernel_rows(k) / y->bx / (device_gbps(k->limits) * 1e3 * FASTER);
 }
 
 /* A GPU begins a block every 1.2 ns, whatever it does: of softmax(0) of f32[1048576, 64] on an
@@ -511,7 +511,7 @@ static double begun_us(double us, double blocks) {
 static double banks_us(const struct kernel *k, const struct layout *y) {
     enum { WORD = 4 };
     int warp = k->limits->warp, lanes = y->t1 < warp ? y->t1 : warp;
-    double points = (double)kernel_size(k, AXIS_X) * (double)kernel_size(k, AXIS_R), words = 0;
+    double points = (double)kernel_rows(k) * (double)kernel_size(k, AXIS_R), words = 0;
     if (!y->turn || !y->peel) return 0;
     for (value_id v = 0; v < k->values.n; v++) {
         if (!layout_turns(k, y, v)) continue;
@@ -760,7 +760,7 @@ static double across_us(const struct kernel *k, const struct layout *y) {
     enum axis inner = y->rows_inner ? AXIS_X : AXIS_R, outer = y->rows_inner ? AXIS_R : AXIS_X;
     int warp = k->limits->warp, threads = y->rows_inner ? y->t0 : y->t1,
         lanes = threads < warp ? threads : warp;
-    double points = (double)kernel_size(k, AXIS_X) * (double)kernel_size(k, AXIS_R), parts = 0;
+    double points = (double)kernel_rows(k) * (double)kernel_size(k, AXIS_R), parts = 0;
     for (uint32_t i = 0; i < k->stores.n; i++) {
         const struct store_node *st = &k->stores.at[i];
         if (st->mask != (MASK_X | MASK_R)) continue;
@@ -866,30 +866,40 @@ static double blocks_cost(const struct kernel *k, const struct layout *y) {
             at_once = d->regs_unit / (registers * y->threads);
     if (registers > 250 || registers * y->threads > d->regs_unit) return 1e9; /* would spill */
     int64_t rows = kernel_size(k, AXIS_X), nr = kernel_size(k, AXIS_R), parts = y->blocks,
-            blocks = parts * y->cluster;
+            batches = kernel_batches(k), blocks = parts * y->cluster * batches;
     if (!rows || !blocks) return 0;
     if (at_once > d->max_threads_unit / y->threads) at_once = d->max_threads_unit / y->threads;
     int64_t by_shared = d->smem_unit / (y->smem + SMEM_RESERVED);
     if (at_once > by_shared) at_once = by_shared;
-    int64_t units = layout_units(k, y), a_unit = (blocks + units - 1) / units;
-    if (blocks > at_once * units) return 1e8 * (double)a_unit; /* a second wave */
+    int64_t units = layout_units(k, y), a_unit = (blocks + units - 1) / units, waves = 1;
+    if (blocks >
+        at_once * units) { /* a second wave, which takes as long but where there are many */
+        if (batches < units) return 1e8 * (double)a_unit;
+        a_unit = at_once;
+        waves = (blocks + at_once * units - 1) / (at_once * units);
+    }
     double tile = y->stages > 1 ? (double)layout_stage_bytes(k, y) * (y->stages - 1)
                                 : (double)(y->threads * words * 4) * 0.5;
     double rate = (double)a_unit * tile / BYTES_IN_FLIGHT;
     int64_t tiles = (rows + y->bx - 1) / y->bx, turns = (tiles + parts - 1) / parts;
+    bool second = k->columns && !y->whole_columns;
     if (kernel_is_short(k))
-        return cost_short_us(k, y, (double)blocks, (double)turns) + (k->columns ? SECOND : 0);
+        return cost_short_us(k, y, (double)blocks, (double)(turns * waves)) + (second ? SECOND : 0);
     double balance = (double)tiles / (double)(turns * parts),
            used = (double)nr / ((double)y->br * y->cluster);
     if (blocks < units) balance *= (double)blocks / (double)units;
+    if (batches > 1) { /* the last tile of each has rows left over, and the last blocks units */
+        used *= (double)rows / (double)(tiles * y->bx);
+        if (blocks > units) balance *= (double)blocks / (double)(waves * a_unit * units);
+    }
     double gbps = device_gbps(d);
     double us =
         cost_traffic(k, y, blocks) / (gbps * 1e3 * 0.9 * (rate < 1 ? rate : 1) * balance * used);
     us *= parted_rows(k, y);
-    us = hypot(us, turns_us(k, y, turns, a_unit)) * (1 + 0.025 * (layout_cluster(y) - 1));
+    us = hypot(us, turns_us(k, y, turns * waves, a_unit)) * (1 + 0.025 * (layout_cluster(y) - 1));
     if (y->vec >= 8 && y->ur * y->vec * y->ex >= 32) us *= 1.06; /* registers are short */
     if (y->stages > 1 && rate > 1) us *= 1 + 0.04 * log2(rate);  /* reads that stores wait for */
-    double finish = k->columns ? 2.5 : 0, alone = k->columns ? 1.1 : 1.03; /* uneven ends */
+    double finish = second ? 2.5 : 0, alone = k->columns ? 1.1 : 1.03; /* uneven ends */
     us = us * alone * (1 + 0.04 / y->vec + (rate > 0.2 ? 0.02 / rate : 0.1)) + finish;
     return us + skip_us(k, y, k->bytes_read / (gbps * 1e3));
 }

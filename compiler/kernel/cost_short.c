@@ -48,7 +48,7 @@ static double torn_clocks(const struct kernel *k, const struct layout *y) {
     enum axis inner = y->rows_inner ? AXIS_X : AXIS_R, outer = y->rows_inner ? AXIS_R : AXIS_X;
     int warp = k->limits->warp, threads = y->rows_inner ? y->t0 : y->t1,
         lanes = threads < warp ? threads : warp;
-    double points = (double)kernel_size(k, AXIS_X) * (double)kernel_size(k, AXIS_R), torn = 0;
+    double points = (double)kernel_rows(k) * (double)kernel_size(k, AXIS_R), torn = 0;
     for (value_id i = 0; i < k->values.n; i++) {
         const struct value_node *v = &k->values.at[i];
         if (v->kind != INST_LOAD || (v->mask & (MASK_X | MASK_R)) != (MASK_X | MASK_R)) continue;
@@ -73,7 +73,7 @@ static double parted_us(const struct kernel *k, const struct layout *y) {
     const double GBPS = 1500;
     int warp = k->limits->warp, threads = y->rows_inner ? y->t0 : y->t1,
         lanes = threads < warp ? threads : warp;
-    double points = (double)kernel_size(k, AXIS_X) * (double)kernel_size(k, AXIS_R), more = 0;
+    double points = (double)kernel_rows(k) * (double)kernel_size(k, AXIS_R), more = 0;
     for (uint32_t i = 0; i < k->stores.n && y->vec > 1; i++) {
         const struct store_node *st = &k->stores.at[i];
         if (st->mask != (MASK_X | MASK_R) || layout_store_is_vector(k, y, st) ||

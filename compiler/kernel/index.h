@@ -6,6 +6,12 @@
 
 #include "kernel/body.h"
 
+/* Of a kernel of columns: whether each batch of rows has its own, how many batches there are, or 1;
+ * and the rows of all. What varies with the batch, z, is the same for all that a block has of it,
+ * and is not said by masks. */
+bool kernel_has_batches(const struct kernel *k);
+int64_t kernel_batches(const struct kernel *k);
+int64_t kernel_rows(const struct kernel *k);
 int64_t kernel_size(const struct kernel *k,
                     enum axis x); /* at the hints; 1 if the axis is missing */
 /* Can `index` be loaded or stored `vec` elements at a time along axis x (contiguous, aligned, no

@@ -39,6 +39,10 @@
  *     v3 = reduce sum v2        {x}    level 1     for dx
  *     v4 = reduce sum v2 over x {r}    level 0     dw
  *
+ * If batches of rows have columns of their own, the axis z counts batches and x the rows of one; a
+ * block has rows of one batch. So z is the same for all of a block, and masks do not have it. Where
+ * a block has all rows of its batch, there is no second launch: it stores the columns.
+ *
  * Behind a product. What a matrix product has summed up may be reduced along m, along n, or both,
  * with batches or without: all such reductions of a kernel go along the same axes, `over`. A tile
  * has a part of each result; another launch adds up the parts and computes what stands on them

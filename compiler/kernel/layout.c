@@ -399,7 +399,7 @@ bool kernel_loads_once(const struct kernel *k, value_id load) {
     int64_t rows = 1;
     const struct value_node *v = &k->values.at[load];
     bool one_row = ex_is_const(k->ex, k->bound[AXIS_X], &rows) && rows == 1;
-    double points = (double)kernel_size(k, AXIS_X) * (double)kernel_size(k, AXIS_R);
+    double points = (double)kernel_rows(k) * (double)kernel_size(k, AXIS_R);
     bool enough = 2.0 * (double)buffer_bytes(k->schedule->loops, v->buffer) >=
                   points * dtype_bytes(k->schedule->loops->buffers.at[v->buffer].meta.dtype);
     return enough && (v->mask | (one_row ? MASK_X : 0)) == (MASK_X | MASK_R);
@@ -468,10 +468,11 @@ static const char *check_blocks(const struct kernel *k, const struct config *c, 
                             blocks);
     if (blocks < 1 || blocks > MAX_BLOCKS)
         return arena_printf(a, "blocks=%d; 1 to %d go over many rows", blocks, MAX_BLOCKS);
-    int64_t most = blocks * layout_units(k, y) / y->cluster, tile = y->bx,
+    int64_t most = blocks * layout_units(k, y) / y->cluster / kernel_batches(k), tile = y->bx,
             all = (kernel_size(k, AXIS_X) + tile - 1) / tile;
     if (most < 1) most = 1;
     y->blocks = (int)(all < most ? all : most);
+    y->whole_columns = kernel_has_batches(k) && y->blocks == 1;
     if (y->split > 1) return "persistent blocks have whole rows";
     if (k->limits->kind == DEVICE_CPU) return NULL;
     int64_t own = (kernel_size(k, AXIS_R) + y->cluster - 1) / y->cluster;

@@ -90,22 +90,24 @@ struct layout {
     int turned; /* matmul by threads: 1: the left factor is an image [z][depth][row] that a launch
                         before writes, 2: the right one, 3: both */
     int blocks; /* blocks, or clusters or rows of blocks apart, of a persistent grid, each over many
-                   rows; sums of columns have a part of each (CPU: of each task); 0: none */
-    bool look_back; /* scan: each tile of a row is a block's */
-    int circle;     /* look_back: so many blocks, which are on the device together, go through all
+                   rows; sums of columns have a part of each (CPU: of each task); 0: none. Where
+                   batches of rows have columns of their own, each batch has so many of them */
+    bool whole_columns; /* blocks: one for each such batch, which stores its columns itself */
+    bool look_back;     /* scan: each tile of a row is a block's */
+    int circle;    /* look_back: so many blocks, which are on the device together, go through all
                        tiles in rounds, a tile each; 0: a block has one tile */
-    bool waits;     /* circle: a tile that has been scanned waits a round in shared memory, */
-    int held_from;  /* from this byte on */
-    int hits;       /* sources that a thread tests at a time, to list those that land in its block's
+    bool waits;    /* circle: a tile that has been scanned waits a round in shared memory, */
+    int held_from; /* from this byte on */
+    int hits;      /* sources that a thread tests at a time, to list those that land in its block's
                        tiles (CPU: in any); 0: all are gone along. See hits.c */
-    bool sorted;    /* hits: sources are sorted by where they land, before; see cuda_sort.c */
-    bool own;       /* sorted: a thread goes along the sources of its own vector, which has one row;
+    bool sorted;   /* hits: sources are sorted by where they land, before; see cuda_sort.c */
+    bool own;      /* sorted: a thread goes along the sources of its own vector, which has one row;
                        x = (group*ex + e)*span + tile*t0*vec + tx*vec + v, span being all rows */
-    int held;       /* hits: tiles of bx rows whose results a block has in shared memory */
-    bool turns;     /* sorted: only by blocks of a warp, whose threads have a source each; what goes
+    int held;      /* hits: tiles of bx rows whose results a block has in shared memory */
+    bool turns;    /* sorted: only by blocks of a warp, whose threads have a source each; what goes
                        to one row is added in turn */
-    bool turn;      /* pointwise: what lies across the columns is read along the rows, see below */
-    bool grid_r;    /* pointwise: columns are spread over blocks, not looped over */
+    bool turn;     /* pointwise: what lies across the columns is read along the rows, see below */
+    bool grid_r;   /* pointwise: columns are spread over blocks, not looped over */
     /* Blocks go by runs of `mirrored` places, of which a block has `mirror_each` and each has
      * `mirror_inner` blocks: from both ends, or by both halves, see mirror.c; 0: in order. */
     int64_t mirrored, mirror_each, mirror_inner;

@@ -232,7 +232,7 @@ void propose_blocks(struct space *s) {
         for (int t1 = 1; t1 <= k->limits->max_threads_block; t1 *= 2)
             for (int warps = 1; warps <= most_warps(k); warps *= 2) {
                 int x = warps * warp / t1;
-                int64_t most = (nx + x - 1) / (x ? x : 1) + units - 1;
+                int64_t most = (nx + x - 1) / (x ? x : 1) * kernel_batches(k) + units - 1;
                 if (x < 1 || x > next_power_of_two(nx)) continue;
                 if (idles(t1, vec, nr) && (warps > 1 || x * 2 <= next_power_of_two(nx))) continue;
                 for (int c = 1; c <= most_blocks && (c == 1 || wide || apart); c *= 2) {

@@ -5,14 +5,14 @@ static uint8_t axes_of(const struct kernel *k, ex index) {
     uint8_t mask = 0;
     for (int a = 0; a < AXIS_COUNT; a++)
         if (k->axis[a] && ex_uses(k->ex, index, k->axis[a])) mask |= (uint8_t)(1 << a);
-    return mask;
+    return kernel_has_batches(k) ? mask & (uint8_t)~MASK_Z : mask;
 }
 
 /* As many points as elements, at the size hints: with distinct indices that is all of them. Arms
  * have a store each; with guards, which leave some out, there are more points. */
 static bool fills_buffer(const struct kernel *k, const struct store_node *s) {
     const struct loops *l = k->schedule->loops;
-    int64_t points = 1, arms = k->unrolled ? 0 : 1;
+    int64_t points = kernel_batches(k), arms = k->unrolled ? 0 : 1;
     bool guarded = s->guard != EX_NONE;
     if (k->kind == KERNEL_SORT) return true; /* which writes more than it has values */
     for (uint32_t i = 0; i < k->stores.n && k->unrolled; i++) {

@@ -41,7 +41,7 @@ static bool may_bind(struct fuser *f, const struct merge *m, ex g, ex h) {
     if (!is_axis(G, g, &g_reduces) || !is_axis(H, h, &h_reduces)) return false;
     if (axis_bound(f, g) != axis_bound(f, h) || bound_to(m, g) || axis_is_taken(f, m, h))
         return false;
-    if (m->across && g_reduces == h_reduces) return false;
+    if (m->across && g_reduces == h_reduces && (g_reduces || !m->in_batches)) return false;
     if (m->makes) return g_reduces && h_reduces;
     if (H->matmul) return !h_reduces;                      /* an epilogue has no depth */
     return m->across || !G->n_r || g_reduces == h_reduces; /* a reducing guest keeps its roles */
@@ -157,11 +157,14 @@ static bool keeps_columns(struct fuser *f, const struct merge *m, uint32_t g,
     const struct group *G = group_at(f, g), *H = group_at(f, m->host);
     bool flipped = m->across && g == m->guest;
     if (!m->across && !G->columns) return false;
-    if (member_is_along(f->s, M, flipped ? G->r : G->x, flipped ? G->n_r : G->n_x)) return true;
+    int kept = flipped ? 0 : G->n_batch;
+    if (member_is_along(f->s, M, (flipped ? G->r : G->x) + kept,
+                        (flipped ? G->n_r : G->n_x) - kept))
+        return true;
     for (int i = 0; i < M->n; i++) {
         ex to = in_host(f, m, M, M->from[i]);
         for (int k = 0; k < H->n_x; k++)
-            if (ex_uses(f->l->ex, to, H->x[k])) return false;
+            if (ex_uses(f->l->ex, to, H->x[k]) && !is_batch_axis(f, m, k)) return false;
     }
     return true;
 }

@@ -10,8 +10,17 @@
  * device, go over many rows each, and keep what their rows sum up to, for every column, in
  * registers (kernel.h); a second launch adds up the blocks.
  *
+ * If both keep some axes, each batch of rows has columns of its own:
+ *
+ *   t1 = x.sum(3)   X = [i0, i1, i2]  R = [i3]
+ *   t2 = x.amax(2)  X = [i0, i1, i3]  R = [i2]
+ *   -> one group    X = [i0, i1, i2]  R = [i3], in which t2 reduces along i2
+ *
+ * Where batches are more than multiprocessors, a block has one to itself and stores its columns.
+ *
  * Two groups may become such a one when
- *   - each reduces exactly what the other keeps, and they read some element at the same place;
+ *   - each reduces exactly what the other keeps, but for the batch, and they read some element at
+ *     the same place;
  *   - no row needs a finished column;
  *   - memory runs along the rows;
  *   - there are rows for all of the device, and the columns' sums of all blocks are less memory
@@ -30,7 +39,38 @@ static bool reduces_columns(struct fuser *f, const struct merge *m, uint32_t g,
                             const struct member *M) {
     const struct group *G = group_at(f, g);
     if (m->across && g == m->guest) return member_is_along(f->s, M, G->r, G->n_r);
-    return G->columns && member_is_along(f->s, M, G->x, G->n_x);
+    return G->columns && member_is_along(f->s, M, G->x + G->n_batch, G->n_x - G->n_batch);
+}
+
+bool is_batch_axis(struct fuser *f, const struct merge *m, int k) {
+    const struct group *H = group_at(f, m->host), *G = group_at(f, m->guest);
+    if (!m->in_batches) return k < H->n_batch;
+    for (int i = 0; i < G->n_x; i++)
+        for (int j = 0; j < m->n; j++)
+            if (m->from[j] == G->x[i] && m->to[j] == H->x[k]) return true;
+    return false;
+}
+
+void bring_batches_first(struct fuser *f, const struct merge *m, struct group *out) {
+    const struct group H = *group_at(f, m->host);
+    int n = 0;
+    for (int batch = 1; batch >= 0; batch--) {
+        for (int k = 0; k < H.n_x; k++)
+            if (is_batch_axis(f, m, k) == batch) out->x[n++] = H.x[k];
+        if (batch) out->n_batch = n;
+    }
+}
+
+/* Are the batches whose rows the guest sums up columns of those of the host, if it does? */
+static bool batches_agree(struct fuser *f, const struct merge *m) {
+    const struct group *H = group_at(f, m->host), *G = group_at(f, m->guest);
+    if (!G->columns || (!G->n_batch && !H->n_batch)) return true;
+    int found = 0;
+    for (int i = 0; i < G->n_batch; i++)
+        for (int j = 0; j < m->n; j++)
+            for (int k = 0; k < H->n_batch; k++)
+                found += m->from[j] == G->x[i] && m->to[j] == H->x[k];
+    return G->n_batch == H->n_batch && found == H->n_batch;
 }
 
 /* Bytes of a column's sums that group g brings. */
@@ -78,6 +118,7 @@ static int64_t loads_of_column(struct fuser *f, const struct merge *m) {
  * to read everything twice. On a CPU they lie in its cache. */
 const char *columns_too_wide(struct fuser *f, const struct merge *m) {
     const struct group *H = group_at(f, m->host);
+    if (!m->across && !batches_agree(f, m)) return "columns are of other batches of rows";
     int64_t columns = axes_numel(f->l, H->r, H->n_r);
     int64_t need =
         columns * (sums_of_column(f, m, m->a) + sums_of_column(f, m, m->b) + loads_of_column(f, m));
@@ -115,22 +156,42 @@ int64_t bytes_along(struct fuser *f, uint32_t g, const ex *axes, int n) {
     return bytes;
 }
 
+/* Is each of the guest's axes one of the host's, and none left over? And if batches of rows have
+ * columns of their own, do those that the host has already have the same? */
+static bool unifies(struct fuser *f, const struct merge *m) {
+    const struct group *H = group_at(f, m->host), *G = group_at(f, m->guest);
+    if (m->n < G->n_x + G->n_r || G->n_x + G->n_r != H->n_x + H->n_r) return false;
+    if (!m->in_batches) return G->n_r == H->n_x && !H->n_batch;
+    int batch = 0;
+    for (int k = 0; k < H->n_x; k++) {
+        bool is = is_batch_axis(f, m, k);
+        if (H->columns && is != (k < H->n_batch)) return false;
+        batch += is;
+    }
+    return batch && f->limits->kind == DEVICE_CUDA && !f->eager;
+}
+
 /* Why the guest cannot be the columns of the host's rows; NULL if it can. */
 static const char *columns_reason(struct fuser *f, struct merge *m) {
-    const struct group *H = group_at(f, m->host), *G = group_at(f, m->guest);
+    const struct group *H = group_at(f, m->host);
     bind_axes(f, m);
-    if (m->n < G->n_x + G->n_r || G->n_x != H->n_r || G->n_r != H->n_x)
-        return "iteration spaces differ";
+    if (!unifies(f, m)) return "iteration spaces differ";
     if (bytes_along(f, m->host, H->r, H->n_r) < bytes_along(f, m->host, H->x, H->n_x))
         return "memory does not run along the rows";
-    if (depends(f, m->host, m->guest)) return "rows need finished columns";
-    if (!all_readable(f, m)) return "a reduction is read at other rows or columns than its own";
+    if (!all_readable(f, m))
+        return depends(f, m->host, m->guest)
+                   ? "rows need finished columns"
+                   : "a reduction is read at other rows or columns than its own";
     if (!they_meet(f, m)) return "rows and columns share no element";
     int64_t rows = axes_numel(f->l, H->x, H->n_x), columns = axes_numel(f->l, H->r, H->n_r);
     if (rows < f->limits->units)
         return arena_printf(f->arena, "%lld rows cannot fill %d units and sum up columns",
                             (long long)rows, f->limits->units);
-    int64_t parts = rows < 2 * f->limits->units ? rows : 2 * f->limits->units;
+    int64_t parts = rows < 2 * f->limits->units ? rows : 2 * f->limits->units, batches = 1;
+    for (int k = 0; k < H->n_x && m->in_batches; k++)
+        if (is_batch_axis(f, m, k)) batches *= axes_numel(f->l, &H->x[k], 1);
+    if (batches > f->limits->units)
+        parts = 0; /* a block has all rows of one, and its columns whole */
     int64_t sums = parts * columns * sums_of_column(f, m, m->guest);
     if (sums >= m->saved)
         return arena_printf(f->arena,
@@ -144,9 +205,14 @@ bool plan_columns(struct fuser *f, struct merge *m) {
     const struct group *A = group_at(f, m->a), *B = group_at(f, m->b);
     if (!A->n_r || !B->n_r || A->matmul || B->matmul || A->scan || B->scan) return false;
     if (A->n_arms || B->n_arms) return false;
-    for (int side = 0; side < 2; side++) {
-        struct merge c = {
-            .a = m->a, .b = m->b, .saved = m->saved, .across = true, .by_places = m->by_places};
+    for (int way = 0; way < 4; way++) {
+        bool side = way % 2;
+        struct merge c = {.a = m->a,
+                          .b = m->b,
+                          .saved = m->saved,
+                          .across = true,
+                          .in_batches = way >= 2,
+                          .by_places = m->by_places};
         c.host = side ? m->b : m->a;
         c.guest = side ? m->a : m->b;
         if (group_at(f, c.guest)->columns) continue;

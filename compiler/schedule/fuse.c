@@ -535,6 +535,7 @@ static bool hosts(struct fuser *f, uint32_t g, uint32_t h) {
     const struct group *G = group_at(f, g), *H = group_at(f, h);
     if (G->matmul != H->matmul) return G->matmul;
     if (!G->n_r != !H->n_r) return G->n_r != 0;
+    if (!G->n_batch != !H->n_batch) return G->n_batch != 0;
     return G->n_x + G->n_r >= H->n_x + H->n_r;
 }
 
@@ -670,6 +671,7 @@ static void join(struct fuser *f, const struct merge *m) {
     out.matmul = H->matmul || G->matmul;
     out.scan = H->scan || G->scan;
     out.columns = H->columns || G->columns || m->across;
+    if (m->in_batches) bring_batches_first(f, m, &out);
     uint32_t i = 0, j = 0;
     vec_reserve(f->s->arena, &out.members, H->members.n + G->members.n);
     while (i < H->members.n || j < G->members.n) { /* both lists are in nest order: merge */

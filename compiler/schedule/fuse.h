@@ -69,6 +69,7 @@ struct merge {
     uint32_t host, guest;
     bool inline_guest; /* the guest is pointwise and vanishes into its readers */
     bool across;       /* the guest reduces the host's rows, and keeps its columns (columns.c) */
+    bool in_batches;   /* across: it keeps some of the rows' axes, too */
     bool makes;        /* the guest makes the vector of the host's product, once a row */
     bool by_columns;   /* while S3 is checked: the reader covers no row */
     bool by_places;    /* axes are told by their steps through memory (split.c) */
@@ -175,6 +176,10 @@ int64_t bytes_along(struct fuser *f, uint32_t g, const ex *axes, int n);
 /* The guest as reductions of the host's columns, or the other way round; false with
  * why_not if that cannot be, or leaves why_not alone if it is out of the question. */
 bool plan_columns(struct fuser *f, struct merge *m);
+/* Is the merged group's axis x, the host's k-th, one that columns' sums keep? */
+bool is_batch_axis(struct fuser *f, const struct merge *m, int k);
+/* The batch's axes come first. */
+void bring_batches_first(struct fuser *f, const struct merge *m, struct group *out);
 /* The reason why a kernel of both groups could not hold its column sums; NULL if it can. */
 const char *columns_too_wide(struct fuser *f, const struct merge *m);
 

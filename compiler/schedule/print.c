@@ -26,6 +26,7 @@ void schedule_print(struct buf *b, const struct schedule *s) {
         put_space(b, l, "x", G->x, G->n_x);
         if (G->n_r) put_space(b, l, " r", G->r, G->n_r);
         if (G->columns) buf_puts(b, ", and of x");
+        if (G->n_batch) put_space(b, l, "", &G->x[G->n_batch], G->n_x - G->n_batch);
         if (G->n_arms) put_space(b, l, ", arms ", &G->x[G->n_x - G->n_arms], G->n_arms);
         if (G->at_load) buf_puts(b, ", at load");
         if (G->lists) buf_printf(b, ", sources by %s", l->buffers.at[G->lists - 1].name);

@@ -65,7 +65,9 @@ struct group {
     uint32_t twin;   /* and that of another one behind the same first ones; NO_NEST */
     bool scan;       /* R is scanned along, not reduced: every member may vary with it */
     bool columns;    /* some members reduce along X, what they keep is R */
-    bool at_load;    /* runs once, when the program is loaded (at_load.c) */
+    int n_batch;  /* columns: of x, the first ones, which these members keep, too: along the others
+                        each batch of rows has columns of its own */
+    bool at_load; /* runs once, when the program is loaded (at_load.c) */
     bool persistent; /* all steps of a loop (persistent.c): stored members are at X, products' depth
                         is R, wherever they are read */
     bool recurrent;  /* all steps of a recurrence (recurrence.c): stored members are at X, and may

@@ -40,10 +40,10 @@ static bool has(const struct schedule *s, const struct member *m, ex axis) {
     return false;
 }
 
-/* Of R all and of X nothing: what a column's sum becomes. */
+/* Of R all and of X nothing but the batch: what a column's sum becomes. */
 static bool is_of_columns(const struct schedule *s, const struct group *G, const struct member *M) {
     for (int k = 0; k < G->n_x; k++)
-        if (has(s, M, G->x[k])) return false;
+        if (has(s, M, G->x[k]) != (k < G->n_batch)) return false;
     for (int k = 0; k < G->n_r; k++)
         if (!has(s, M, G->r[k])) return false;
     return G->columns;

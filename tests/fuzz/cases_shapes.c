@@ -951,6 +951,20 @@ static const char *const landing[] = {
     " %b = index_select(%t, dim=0, index=%r)\n return %a, %b\n}\n",
 };
 
+/* Rows, and columns of each batch of them: of more batches than multiprocessors, which store their
+ * columns themselves, and of few; batches that are the rows' inner axis; narrow rows. And what rows
+ * and columns are made of is stored, of neither's results. */
+static const char *const batches[] = {
+    "graph(%x: f32[140, 21, 5], %b: f32[140, 1, 1]) {\n %y = mul(%x, %b)\n %s = sum(%y, 2)\n"
+    " %m = amax(%y, 1)\n %e = exp(%m)\n %r = relu(%y)\n return %s, %e, %r\n}\n",
+    "graph(%x: bf16[3, 200, 40]) {\n %e = exp(%x)\n %s = sum(%e, 2)\n %m = mean(%e, 1)\n"
+    " return %s, %m\n}\n",
+    "graph(%x: f32[6, 150, 64]) {\n %s = sum(%x, 2, True)\n %m = mean(%x, 0)\n"
+    " %i = argmax(%x, 0)\n %d = sub(%x, %s)\n return %m, %i, %d\n}\n",
+    "graph(%x: f32[300, 48]) {\n %e = exp(%x)\n %c = sum(%e, 0)\n %m = amax(%e, 1, True)\n"
+    " %d = sub(%e, %m)\n %r = sigmoid(%d)\n return %e, %c, %r\n}\n",
+};
+
 void cases_shapes(struct arena *a, case_vec *out) {
     long_tail(a, out);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
@@ -994,4 +1008,6 @@ void cases_shapes(struct arena *a, case_vec *out) {
                                       .config = meeting[i].config}));
     for (size_t i = 0; i < sizeof landing / sizeof *landing; i++)
         vec_push(a, out, ((struct case_graph){.text = landing[i], .every = 1, .sequence = true}));
+    for (size_t i = 0; i < sizeof batches / sizeof *batches; i++)
+        vec_push(a, out, ((struct case_graph){.text = batches[i], .every = 1}));
 }
