@@ -916,7 +916,7 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
     k->of_vector = w.g->matmul && k->kind == KERNEL_REDUCE;
     find_landing(k);
     find_lists(&w);
-    k->whole_rows = scan_wants_rows(k);
+    k->whole_rows = scan_wants_rows(k) || (k->kind == KERNEL_SCAN && k->columns);
     if (k->kind == KERNEL_MATMUL) {
         k->a_fixed = is_fixed(k, k->dot_a);
         k->b_fixed = is_fixed(k, k->dot_b);

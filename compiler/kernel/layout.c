@@ -418,7 +418,9 @@ static const char *check_l2(const struct kernel *k, const struct layout *y, stru
 
 int layout_cluster(const struct layout *y) { return y->apart ? 1 : y->cluster; }
 
-bool kernel_only_columns(const struct kernel *k) { return k->columns && !reduces_rows(k); }
+bool kernel_only_columns(const struct kernel *k) {
+    return k->columns && k->kind == KERNEL_REDUCE && !reduces_rows(k);
+}
 
 int64_t layout_units(const struct kernel *k, const struct layout *y) {
     int cluster = layout_cluster(y);
@@ -459,7 +461,8 @@ static const char *check_blocks(const struct kernel *k, const struct config *c, 
                                 struct arena *a) {
     int blocks = c->knob[KNOB_blocks];
     if (!k->columns && !blocks) return NULL;
-    if (k->kind == KERNEL_SCAN && blocks > 0) return check_circle(k, blocks, y, a);
+    if (k->kind == KERNEL_SCAN && blocks > 0 && !k->columns) return check_circle(k, blocks, y, a);
+    if (k->columns && y->look_back) return "sums of columns are of whole rows";
     if (!k->columns && (k->kind != KERNEL_REDUCE || k->rows_inner || y->peel || y->online ||
                         k->limits->kind == DEVICE_CPU))
         return arena_printf(a,
@@ -479,7 +482,7 @@ static const char *check_blocks(const struct kernel *k, const struct config *c, 
     if (y->br < own)
         return arena_printf(a, "persistent blocks have a row in registers: r=%d must be all %lld",
                             y->br, (long long)own);
-    return y->one_read ? NULL : "persistent blocks have keep=1";
+    return y->one_read || k->kind == KERNEL_SCAN ? NULL : "persistent blocks have keep=1";
 }
 
 enum { MAX_APART = 64 }; /* blocks of a row that need no cluster */

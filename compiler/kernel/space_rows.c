@@ -227,6 +227,7 @@ void propose_blocks(struct space *s) {
      * more even times, and leave fewer parts of a column. */
     enum { MOST_APART = 8, LEAST_COLUMNS = 128 };
     bool apart = kernel_only_columns(k);
+    int keep = k->kind != KERNEL_SCAN; /* which has whole rows in registers anyway */
     int most_blocks = apart ? MOST_APART : k->limits->max_cluster;
     for (int vec = widest; vec >= 1 && vec * 2 >= widest; vec /= 2)
         for (int t1 = 1; t1 <= k->limits->max_threads_block; t1 *= 2)
@@ -242,7 +243,7 @@ void propose_blocks(struct space *s) {
                         for (int stages = k->columns ? 1 : 2; stages <= 4; stages++)
                             propose(s,
                                     CONFIG(K(x, x), K(r, (int)round_up((nr + c - 1) / c, t1 * vec)),
-                                           K(warps, warps), K(vec, vec), K(keep, 1),
+                                           K(warps, warps), K(vec, vec), K(keep, keep),
                                            K(cluster, c > 1 ? c : 0), K(blocks, blocks),
                                            K(stages, stages > 1 ? stages : 0)));
                 }
@@ -251,7 +252,7 @@ void propose_blocks(struct space *s) {
                     for (int blocks = 1; blocks <= 8; blocks += 1 + blocks / 4)
                         propose(s,
                                 CONFIG(K(x, x * rows), K(r, (int)nr), K(warps, warps), K(vec, vec),
-                                       K(rows, rows), K(keep, 1), K(blocks, blocks)));
+                                       K(rows, rows), K(keep, keep), K(blocks, blocks)));
             }
 }
 

@@ -203,7 +203,7 @@ static const char *columns_reason(struct fuser *f, struct merge *m) {
 
 bool plan_columns(struct fuser *f, struct merge *m) {
     const struct group *A = group_at(f, m->a), *B = group_at(f, m->b);
-    if (!A->n_r || !B->n_r || A->matmul || B->matmul || A->scan || B->scan) return false;
+    if (!A->n_r || !B->n_r || A->matmul || B->matmul || (A->scan && B->scan)) return false;
     if (A->n_arms || B->n_arms) return false;
     for (int way = 0; way < 4; way++) {
         bool side = way % 2;
@@ -215,7 +215,8 @@ bool plan_columns(struct fuser *f, struct merge *m) {
                           .by_places = m->by_places};
         c.host = side ? m->b : m->a;
         c.guest = side ? m->a : m->b;
-        if (group_at(f, c.guest)->columns) continue;
+        const struct group *H = group_at(f, c.host), *G = group_at(f, c.guest);
+        if (G->columns || G->scan || (H->scan && !c.in_batches)) continue;
         const char *why = columns_reason(f, &c);
         if (!why) {
             *m = c;

@@ -961,6 +961,13 @@ static const char *const batches[] = {
     " return %s, %m\n}\n",
     "graph(%x: f32[6, 150, 64]) {\n %s = sum(%x, 2, True)\n %m = mean(%x, 0)\n"
     " %i = argmax(%x, 0)\n %d = sub(%x, %s)\n return %m, %i, %d\n}\n",
+    /* scanned rows: of one step of a thread and several, of a warp and several; what is scanned is
+     * summed up, too */
+    "graph(%x: f32[5, 140, 128]) {\n %e = exp(%x)\n %m = mean(%e, 0)\n %c = cumsum(%e, 2)\n"
+    " return %m, %c\n}\n",
+    "graph(%x: bf16[3, 400, 100]) {\n %c = cumsum(%x, 2)\n %m = amax(%c, 1)\n %s = sum(%x, 2)\n"
+    " %d = mul(%m, 2)\n return %c, %d, %s\n}\n",
+    "graph(%x: f32[140, 4, 300]) {\n %c = cumsum(%x, 2)\n %m = amin(%c, 1)\n return %c, %m\n}\n",
     "graph(%x: f32[300, 48]) {\n %e = exp(%x)\n %c = sum(%e, 0)\n %m = amax(%e, 1, True)\n"
     " %d = sub(%e, %m)\n %r = sigmoid(%d)\n return %e, %c, %r\n}\n",
 };
