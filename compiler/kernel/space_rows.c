@@ -215,6 +215,13 @@ static bool is_wide_row(const struct kernel *k) {
     return bytes * kernel_size(k, AXIS_R) > k->limits->regs_unit;
 }
 
+/* Are batches so many that a block has one of them to itself, as it would if there were fewer
+ * blocks? */
+static bool has_batch_anyway(const struct kernel *k, int blocks, int cluster) {
+    int64_t batches = kernel_batches(k);
+    return blocks > 1 && batches > 1 && (int64_t)blocks * k->limits->units / cluster < 2 * batches;
+}
+
 /* Some persistent blocks a multiprocessor: of rows and what their columns sum up to, or of rows
  * that are kept, and copied ahead. */
 void propose_blocks(struct space *s) {
@@ -240,7 +247,8 @@ void propose_blocks(struct space *s) {
                     if (c > 1 && (nr / c < LEAST_COLUMNS || idles(t1, vec, nr / c))) break;
                     for (int blocks = 1; blocks <= 16 && blocks * units <= most * c;
                          blocks += 1 + blocks / 4)
-                        for (int stages = k->columns ? 1 : 2; stages <= 4; stages++)
+                        for (int stages = k->columns ? 1 : 2;
+                             stages <= 4 && !has_batch_anyway(k, blocks, c); stages++)
                             propose(s,
                                     CONFIG(K(x, x), K(r, (int)round_up((nr + c - 1) / c, t1 * vec)),
                                            K(warps, warps), K(vec, vec), K(keep, keep),
@@ -249,7 +257,8 @@ void propose_blocks(struct space *s) {
                 }
                 /* A row is one step of its threads, which sum up the columns of several. */
                 for (int rows = 2; rows <= 4 && k->columns && t1 * vec == nr; rows *= 2)
-                    for (int blocks = 1; blocks <= 8; blocks += 1 + blocks / 4)
+                    for (int blocks = 1; blocks <= 8 && !has_batch_anyway(k, blocks, 1);
+                         blocks += 1 + blocks / 4)
                         propose(s,
                                 CONFIG(K(x, x * rows), K(r, (int)nr), K(warps, warps), K(vec, vec),
                                        K(rows, rows), K(keep, keep), K(blocks, blocks)));
