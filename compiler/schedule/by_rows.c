@@ -25,7 +25,8 @@
  * between them, which would be another kernel. Where a reshape lies between, rows are told by
  * parts of axes, such as r0 // 8192, which are split first. What is left of y is a launch more,
  * and may be wanted by what b was one kernel with, so the program is fused both ways, and all
- * cuts of a kind stay or go with what its kernels move. A long program has none.
+ * cuts of a kind stay or go with what its kernels move. A long program has none. Few long rows are
+ * cut into slabs for what goes across them (cut_slabs).
  *
  * Needs: loops that no schedule looks at yet, after nested.c, which does the reverse. Keeps: which
  * nests there are and their order; new ones come before those that read them. */
@@ -549,6 +550,103 @@ static bool cut_nests(struct loops *l, const struct device_limits *limits, bool 
     return l->nests.n > were;
 }
 
+/* ---- slabs ----------------------------------------------------------------------------------- */
+
+/* Is what n reads at y what `beside` reads at x, which reduces all that n keeps, and keeps all that
+ * n reduces? */
+static bool goes_across(const struct by_rows *s, const struct nest *n, const struct leaf *y,
+                        const struct nest *beside, const struct leaf *x) {
+    struct matched m = {0};
+    if (beside->n_axes != n->n_reduce || beside->n_reduce != n->n_axes) return false;
+    for (int d = 0; d < s->l->buffers.at[x->buffer].meta.rank; d++)
+        if (!match_index(s, &m, x->index[d], y->index[d])) return false;
+    if (m.n != n->n_axes + n->n_reduce) return false;
+    for (int k = 0; k < m.n; k++)
+        for (int r = 0; r < beside->n_reduce; r++)
+            for (int i = 0; i < n->n_reduce; i++)
+                if (m.from[k] == beside->reduce[r] && m.to[k] == n->reduce[i]) return false;
+    return true;
+}
+
+/* What n reads that another reduction, which neither needs, goes across. */
+static const struct leaf *across_beside(const struct by_rows *s, uint32_t k) {
+    const struct nest *n = &s->l->nests.at[k];
+    for (uint32_t b = 0; b < s->l->nests.n; b++) {
+        const struct nest *B = &s->l->nests.at[b];
+        if (b == k || B->epoch != n->epoch || B->chain != n->chain || !B->n_reduce || B->matmul)
+            continue;
+        for (uint32_t i = 0; i < s->leaves[b].at.n; i++)
+            for (uint32_t j = 0; j < s->leaves[k].at.n; j++) {
+                const struct leaf *x = &s->leaves[b].at.at[i], *y = &s->leaves[k].at.at[j];
+                if (x->buffer == y->buffer && goes_across(s, n, y, B, x) &&
+                    !standing_on(s, k < b ? k : b)[k < b ? b : k])
+                    return y;
+            }
+    }
+    return NULL;
+}
+
+/* The reduce axis of n along which neighbours lie, where x is read; n_reduce: none of them. */
+static int innermost(const struct by_rows *s, const struct nest *n, const struct leaf *x) {
+    const struct meta *m = &s->l->buffers.at[x->buffer].meta;
+    for (int d = 0; d < m->rank; d++)
+        for (int r = 0; r < n->n_reduce; r++)
+            if (m->stride[d] == ex_const(s->l->ex, 1) && x->index[d] == n->reduce[r]) return r;
+    return n->n_reduce;
+}
+
+/* Columns of a slab of rows of so many, of which as many as end the row lie side by side: whole
+ * vectors, more slabs than multiprocessors; 0: there are none. */
+static int64_t slab_columns(const struct device_limits *limits, int64_t inner, int64_t columns) {
+    enum { LEAST = 256, MOST = 1024, VECTOR = 8 };
+    for (int64_t q = inner < MOST ? inner : MOST; q >= LEAST; q--)
+        if (inner % q == 0 && q % VECTOR == 0 && columns / q > limits->units) return q;
+    return 0;
+}
+
+/* Few long rows, which others go across: no block has whole rows and what their columns come to,
+ * nor whole columns of so many rows. It has a slab of them, some columns of all rows, of which the
+ * columns are whole and each row has a part.
+ *
+ *   s[i0] = sum r0: 115960 of x[i0, r0]         257 rows
+ *   a[i0] = amax r0: 257 of x[r0, i0]
+ * ->
+ *   b[i0, i1] = sum r0: 520 of x[i0, 520*i1 + r0]     beside a, in batches of 520 columns
+ *   s[i0] = sum r0: 223 of b[i0, r0] */
+static bool cut_slabs(struct loops *l, const struct device_limits *limits) {
+    enum { LONG = 1 << 14 };
+    struct by_rows s = {.l = l, .limits = limits};
+    bool any = false;
+    find_writers(&s);
+    find_leaves(&s);
+    for (uint32_t k = 0; k < l->nests.n; k++) {
+        struct nest n = l->nests.at[k];
+        if (!may_cut(&n) || nest_recurs(l, &n) || n.n_axes + n.n_reduce == WS_MAX_RANK) continue;
+        int64_t columns = axes_numel(l, n.reduce, n.n_reduce), q, inner;
+        const struct leaf *x = columns < LONG ? NULL : across_beside(&s, k);
+        int r = x ? innermost(&s, &n, x) : n.n_reduce;
+        if (r == n.n_reduce || !ex_is_const(l->ex, bound_of(&s, n.reduce[r]), &inner)) continue;
+        if (!(q = slab_columns(limits, inner, columns))) continue;
+        struct cut c = {.rows = *x, .n_inner = 1};
+        ex axis = n.reduce[r];
+        if (q < inner) {
+            split_axis(&s, &n, r++, ex_const(l->ex, q));
+            ex both =
+                ex_add(l->ex, ex_mul(l->ex, n.reduce[r - 1], ex_const(l->ex, q)), n.reduce[r]);
+            for (int d = 0; d < l->buffers.at[x->buffer].meta.rank; d++)
+                c.rows.index[d] = ex_subst(l->ex, x->index[d], &axis, &both, 1);
+        }
+        for (int i = 0; i < n.n_reduce; i++)
+            if (i != r) c.outer[c.n_outer++] = n.reduce[i];
+        c.inner[0] = n.reduce[r];
+        cut_nest(&s, k++, &n, &c);
+        find_writers(&s);
+        find_leaves(&s);
+        any = true;
+    }
+    return any;
+}
+
 /* ---- does it pay? ---------------------------------------------------------------------------- */
 
 /* In an arena of its own, but for expressions. */
@@ -613,10 +711,11 @@ static double cost_of(const struct loops *l, const struct device_limits *limits)
 
 void schedule_by_rows(struct loops *l, const struct device_limits *limits) {
     if (l->nests.n > MAX_COMPARED) return;
-    enum { STANDING, BESIDE, BESIDE_FEW, KINDS };
-    for (int kind = STANDING; kind < KINDS; kind++) {
+    enum { STANDING, BESIDE, BESIDE_FEW, SLABS, KINDS };
+    for (int kind = STANDING; kind < (limits->kind == DEVICE_CUDA ? KINDS : SLABS); kind++) {
         const struct loops *whole = copy_loops(l, l->arena);
-        bool cut = cut_nests(l, limits, kind >= BESIDE, kind == BESIDE_FEW);
+        bool cut = kind == SLABS ? cut_slabs(l, limits)
+                                 : cut_nests(l, limits, kind >= BESIDE, kind == BESIDE_FEW);
         if (cut && cost_of(l, limits) >= cost_of(whole, limits)) *l = *whole;
     }
 }

@@ -968,6 +968,9 @@ static const char *const batches[] = {
     "graph(%x: bf16[3, 400, 100]) {\n %c = cumsum(%x, 2)\n %m = amax(%c, 1)\n %s = sum(%x, 2)\n"
     " %d = mul(%m, 2)\n return %c, %d, %s\n}\n",
     "graph(%x: f32[140, 4, 300]) {\n %c = cumsum(%x, 2)\n %m = amin(%c, 1)\n return %c, %m\n}\n",
+    /* few long rows, by slabs */
+    "graph(%x: bf16[9, 38400]) {\n %e = exp(%x)\n %s = sum(%e, 1)\n %m = amax(%e, 0)\n"
+    " %t = sqrt(%s)\n %r = relu(%x)\n return %t, %m, %r\n}\n",
     "graph(%x: f32[300, 48]) {\n %e = exp(%x)\n %c = sum(%e, 0)\n %m = amax(%e, 1, True)\n"
     " %d = sub(%e, %m)\n %r = sigmoid(%d)\n return %e, %c, %r\n}\n",
 };
