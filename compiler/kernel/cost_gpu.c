@@ -908,8 +908,7 @@ static double blocks_cost(const struct kernel *k, const struct layout *y) {
     int64_t by_shared = d->smem_unit / (y->smem + SMEM_RESERVED);
     if (at_once > by_shared) at_once = by_shared;
     int64_t units = layout_units(k, y), a_unit = (blocks + units - 1) / units, waves = 1;
-    if (blocks >
-        at_once * units) { /* a second wave, which takes as long but where there are many */
+    if (blocks > at_once * units) { /* a second wave takes as long, but where there are many */
         if (batches < units) return 1e8 * (double)a_unit;
         a_unit = at_once;
         waves = (blocks + at_once * units - 1) / (at_once * units);
@@ -922,9 +921,9 @@ static double blocks_cost(const struct kernel *k, const struct layout *y) {
     bool second = k->columns && !y->whole_columns;
     if (kernel_is_short(k))
         return cost_short_us(k, y, (double)blocks, (double)(turns * waves)) + (second ? SECOND : 0);
-    /* Blocks of few turns have nothing under way at either end: f32[16, 18256, 128], summed up along
-     * the first and scanned along the last, takes an H200 137 us by a turn of 512 threads, 118 by one
-     * of 256, 103 by two of 64 and 95 by eight. */
+    /* Blocks of few turns have nothing under way at either end: f32[16, 18256, 128], summed up
+     * along the first axis and scanned along the last, takes an H200 137 us by a turn of 512
+     * threads, 118 by one of 256, 103 by two of 64 and 95 by eight. */
     double begun = batches > 1 ? 1 + 0.2 / (double)turns * fmax(1, y->threads / 256.0) : 1;
     double balance = (double)tiles / (double)(turns * parts),
            used = (double)nr / ((double)y->br * y->cluster);
