@@ -350,10 +350,10 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
      * and 5600 for 192; without these 1450, 1850, 2200 and 3300. What is not turned, or
      * made of planes, hides more of it. */
     const double LAIN = 700, TURNED = 0.14, STRAIGHT = 300;
-    /* The same of other columns, which a warpgroup that has a tile by itself turns: it waits at each
-     * exchange, and for each instruction behind its sums. Mish of mish behind 8.3 million windows of
-     * 64 channels, 3 x 3, in 128 filters takes an H200 3515 us by 128 x 192 in turn, said to take
-     * 2541; 2272 as they lie. */
+    /* The same of other columns, which a warpgroup that has a tile by itself turns: it waits at
+     * each exchange, and for each instruction behind its sums. Mish of mish behind 8.3 million
+     * windows of 64 channels, 3 x 3, in 128 filters takes an H200 3515 us by 128 x 192 in turn,
+     * said to take 2541; 2272 as they lie. */
     const double TURNED_ALONE = 0.9, AN_INSTRUCTION = 0.028;
     /* Clocks of each of a tile's sums, of planes of windows that others make in several steps: 16
      * channels, 3 x 3, in 128 filters take an H200 7422 us, which were said to take 5956, 32

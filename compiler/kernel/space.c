@@ -253,10 +253,10 @@ static void put_first(struct space *s, uint32_t at) {
     s->all.at[0] = guess;
 }
 
-/* Four warpgroups in turn, of which one alone waits for each instruction of a long epilogue, and for
- * what it exchanges of columns that lie between rows, as those of phases do: tanh behind 8.5 million
- * of 64 filters takes an H200 1892 us so, 2210 by two in turn, 1908 by three. What is short behind
- * phases takes as long, or longer: 1320 for 1412, 1531 for 1454, 693 for 669. */
+/* Four warpgroups in turn, of which one alone waits for each instruction of a long epilogue, and
+ * for what it exchanges of columns that lie between rows, as those of phases do: tanh behind 8.4
+ * million pixels of 64 filters takes an H200 1873 us so, 2210 by two in turn, 1908 by three. What
+ * is short behind phases takes as long, or longer: 1320 for 1412, 1531 for 1454, 693 for 669. */
 static bool waits_long_in_turn(const struct space *s, uint32_t i) {
     enum { LONG = 16, MORE = 3 };
     struct layout y;

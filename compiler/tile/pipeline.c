@@ -19,8 +19,9 @@
  * A step's products are under way while the next one's begin, so that a stage is free a step later;
  * not where the sums are read in every step, or registers are written that a factor is read from.
  *
- * Two warpgroups with a tile each, in turn, have the ring's stages tile by tile (ping-pong): one
- * begins its products when the other one's have all begun, and is at its epilogue meanwhile.
+ * Warpgroups with a tile each, in turn, two to four, have the ring's stages tile by tile
+ * (ping-pong): one begins its products when the one's before have all begun, and is at its epilogue
+ * meanwhile.
  *
  *     role 256
  *         draw
