@@ -246,9 +246,10 @@ static double adds_cost(const struct kernel *k, const struct layout *y) {
 }
 
 /* The same in shared memory: a block looks at all sources of its span, some of a thread at a time,
- * and meets three times. Not measured yet. */
+ * and meets three times. 4096 sources to as many elements take an H200 3.2 us, by x=1024; 512 to
+ * 36000, by 2048, 2.4; 16000 to 100000, by 4096, 8.0. */
 static double adds_here_cost(const struct kernel *k, const struct layout *y) {
-    const double LAUNCH_US = 1.1, WAIT_US = 0.6, MEETS_US = 0.6, EACH_US = 0.12, SOURCE = 70,
+    const double LAUNCH_US = 1.1, WAIT_US = 0.6, MEETS_US = 0.6, EACH_US = 0.12, SOURCE = 50,
                  OWN_ROW = 40, L2_FASTER = 1.3;
     const struct device_limits *d = k->limits;
     double gbps = device_gbps(d), ghz = device_clock_ghz(d),
