@@ -1321,6 +1321,8 @@ class _Rows(Module):
             if not -num_embeddings <= padding_idx < num_embeddings:
                 raise AssertionError('Padding_idx must be within num_embeddings')
             padding_idx = padding_idx % num_embeddings
+        if scale_grad_by_freq and isinstance(self, Embedding):
+            self.forward = self._ws_by_freq  # few have it: others are captured for no value of it
         self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
         self.weight = Parameter(torch.empty(num_embeddings, embedding_dim, dtype=dtype) if _weight is None else _weight)
@@ -1352,6 +1354,12 @@ class _Rows(Module):
 
 class Embedding(_Rows):
     def forward(self, input):
+        weight, padding_idx = self.weight, self.padding_idx
+        if self.max_norm is None:
+            return F.embedding(input, weight, padding_idx)
+        return F.embedding(input, weight, padding_idx, self.max_norm, self.norm_type)
+
+    def _ws_by_freq(self, input):
         return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq)
 
 
