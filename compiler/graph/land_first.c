@@ -8,8 +8,8 @@
  * A sum of prefixes is the prefix of the sums. Rows that are scanned are fewer then, and few
  * sources are straight-line arithmetic in the scan's kernel (schedule/unroll.c): one launch.
  *
- * In f32 and f64 alone: in 16 bits sums would be rounded before they are scanned. Needs: a captured,
- * simplified graph. Keeps: values, but for rounding. */
+ * In f32 and f64 alone: in 16 bits sums would be rounded before they are scanned. Needs: a
+ * captured, simplified graph. Keeps: values, but for rounding. */
 #include "graph/graph_impl.h"
 
 #define NONE UINT32_MAX
