@@ -6,10 +6,11 @@
  *       %y = cumsum(%p, 0)
  *
  * A sum of prefixes is the prefix of the sums. Rows that are scanned are fewer then, and few
- * sources are straight-line arithmetic in the scan's kernel (schedule/unroll.c), one launch for two.
+ * sources are straight-line arithmetic in the scan's kernel (schedule/unroll.c): one launch for
+ * two.
  *
- * In f32 and f64 alone: in 16 bits sums would be rounded before they are scanned. Needs: a captured,
- * simplified graph. Keeps: values, but for rounding. */
+ * In f32 and f64 alone: in 16 bits sums would be rounded before they are scanned. Needs: a
+ * captured, simplified graph. Keeps: values, but for rounding. */
 #include "graph/graph_impl.h"
 
 #define NONE UINT32_MAX
@@ -25,7 +26,7 @@ static bool is_nothing(const struct graph *g, const struct node *n) {
     return n->op == OP_ZEROS || (n->op == OP_FULL && is_number(g, &n->args[1], 0));
 }
 
-/* The scan that n adds up along another axis, to fewer rows, and that nobody else reads; or NONE. */
+/* The scan that n adds up along another axis, to fewer rows, which nobody else reads; or NONE. */
 static node_id scan_of(const struct graph *g, const struct node *n, const uint32_t *uses) {
     if (n->op != OP_INDEX_ADD || n->args[3].kind != ARG_NODE) return NONE;
     node_id id = n->args[3].node;
