@@ -88,7 +88,7 @@ static bool find_known(struct build *b, node_id index, ex places, struct known *
         return false;
     struct graph *own = alone(b->g, index);
     struct diag d = diag_new(b->g->arena);
-    struct value at;
+    struct value at = {0};
     if (!own || !graph_eval(own, NULL, &at, &d)) return false;
     out->first = NEW_ARRAY(b->g->arena, int64_t, out->places + 1);
     bool ok = at.w && at.n == out->n && count_first(&at, out);
