@@ -17,8 +17,6 @@
 #include "graph/loop.h"
 
 enum { MIN_ASSIGNED = 8 };
-#define NONE UINT32_MAX
-
 /* The tensor `before`, but for one element along `dim`, which is `value`, of size 1 along it. */
 struct assignment {
     bool is;
@@ -66,14 +64,14 @@ static bool assigns(const struct graph *g, const struct node *n, uint32_t k, int
                     struct assignment *out) {
     const node_id *list = n->args[0].nodes.at;
     uint32_t parts = n->args[0].nodes.n;
-    node_id before = NONE, behind = NONE;
+    node_id before = NO_NODE, behind = NO_NODE;
     int64_t size = ex_hint(g->ex, n->meta.size[dim]), first = 0, at = 0, from = size, end = size;
     if (size_of(g, list[k], dim) != 1) return false;
     if (k && (!is_slice(g, list[0], dim, &before, &first, &at) || first)) return false;
     if (k + 1 < parts && !is_slice(g, list[k + 1], dim, &behind, &from, &end)) return false;
     node_id of = k ? before : behind;
     *out = (struct assignment){true, of, list[k], dim, at};
-    return of != NONE && (k + 1 == parts || behind == of) && from == at + 1 && end == size &&
+    return of != NO_NODE && (k + 1 == parts || behind == of) && from == at + 1 && end == size &&
            size_of(g, of, dim) == size && g->nodes.at[of].meta.dtype == n->meta.dtype;
 }
 
@@ -133,11 +131,12 @@ static node_id must_call(struct assigning *x, enum op op, const struct arg *args
     return out;
 }
 
-/* The last value that an element has been given in the first n assignments; NONE: it is base's. */
+/* The last value that an element has been given in the first n assignments; NO_NODE: it is the
+ * base's. */
 static node_id value_at(const struct assigning *x, const struct chain *c, uint32_t n, int64_t at) {
     while (n-- > 0)
         if (x->made[c->of.at[n]].at == at) return x->made[c->of.at[n]].value;
-    return NONE;
+    return NO_NODE;
 }
 
 static node_id base_slice(struct assigning *x, node_id like, node_id base, int64_t first,
@@ -153,14 +152,14 @@ static node_id make_whole(struct assigning *x, const struct chain *c, node_id id
     node_id *value = NEW_ARRAY(x->to->arena, node_id, size),
             *list = NEW_ARRAY(x->to->arena, node_id, size);
     struct arg all = {.kind = ARG_NODES};
-    for (int64_t i = 0; i < size; i++) value[i] = NONE;
+    for (int64_t i = 0; i < size; i++) value[i] = NO_NODE;
     for (uint32_t k = 0; k < c->of.n; k++)
         value[x->made[c->of.at[k]].at] = x->made[c->of.at[k]].value;
     all.nodes.at = list;
     for (int64_t i = 0; i < size; i = end) {
-        for (end = i + 1; value[i] == NONE && end < size && value[end] == NONE;) end++;
+        for (end = i + 1; value[i] == NO_NODE && end < size && value[end] == NO_NODE;) end++;
         list[all.nodes.n++] =
-            value[i] == NONE ? base_slice(x, id, c->base, i, end) : x->map[value[i]];
+            value[i] == NO_NODE ? base_slice(x, id, c->base, i, end) : x->map[value[i]];
     }
     struct arg args[] = {all, arg_int(x->to, dim)};
     return must_call(x, OP_CAT, args, 2, id);
@@ -189,9 +188,9 @@ static void copy_element(struct assigning *x, node_id id) {
     uint32_t k = 0;
     while (c->of.at[k++] != of) continue;
     value = value_at(x, c, k, ex_value(x->from->ex, n->args[2].i));
-    const struct node *made = value == NONE ? NULL : &x->from->nodes.at[value];
-    struct arg args[] = {arg_node(x->map[value == NONE ? c->base : value]), n->args[1],
-                         value == NONE ? n->args[2] : arg_int(x->to, 0)};
+    const struct node *made = value == NO_NODE ? NULL : &x->from->nodes.at[value];
+    struct arg args[] = {arg_node(x->map[value == NO_NODE ? c->base : value]), n->args[1],
+                         value == NO_NODE ? n->args[2] : arg_int(x->to, 0)};
     if (made && made->op == OP_UNSQUEEZE && made->args[1].i == n->args[1].i)
         x->map[id] = x->map[made->args[0].node];
     else
@@ -204,11 +203,11 @@ static bool same_sizes(const struct meta *a, const struct meta *b) {
 
 static void copy_node(struct assigning *x, node_id id) {
     const struct node *n = &x->from->nodes.at[id];
-    node_id of = n->n_args && n->args[0].kind == ARG_NODE ? n->args[0].node : NONE;
+    node_id of = n->n_args && n->args[0].kind == ARG_NODE ? n->args[0].node : NO_NODE;
     if (x->part[id]) return;
     if (x->made[id].is)
         copy_assignment(x, id);
-    else if (of != NONE && x->chain[of])
+    else if (of != NO_NODE && x->chain[of])
         copy_element(x, id);
     else if (n->op == OP_EXPAND_AS && same_sizes(&x->from->nodes.at[of].meta, &n->meta))
         x->map[id] = x->map[of];

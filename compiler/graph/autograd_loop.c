@@ -15,8 +15,7 @@
 #include "graph/autograd_loop.h"
 
 #include "graph/autograd.h"
-
-#define NONE UINT32_MAX
+#include "graph/graph_impl.h"
 
 struct back {
     struct build *b; /* the graph that the loop is in */
@@ -25,9 +24,9 @@ struct back {
     struct graph *body, *joint, *to; /* of a step: forward; both; what is run */
     int64_t steps;
     bool *wants;            /* by operand */
-    node_id *value, *carry; /* by operand: inputs of `to`; NONE */
-    node_id *grad;          /* by output: an input of `to`; NONE */
-    node_id *left;          /* by output: an input of `to`, what the step has left; NONE */
+    node_id *value, *carry; /* by operand: inputs of `to`; NO_NODE */
+    node_id *grad;          /* by output: an input of `to`; NO_NODE */
+    node_id *left;          /* by output: an input of `to`, what the step has left; NO_NODE */
     uint32_t *made;         /* by operand: the output of `to` that is its gradient */
     VEC(node_id) operands;
     VEC(ex) role[LOOP_STEPS];
@@ -94,8 +93,8 @@ static void add_values(struct back *k) {
     }
     for (uint32_t o = 0; o < k->body->outputs.n; o++) {
         const struct meta *m = &k->body->nodes.at[k->body->outputs.at[o]].meta;
-        k->grad[o] = NONE;
-        if (k->x->grads[o] != NONE)
+        k->grad[o] = NO_NODE;
+        if (k->x->grads[o] != NO_NODE)
             k->grad[o] = add_operand(k, "grad", k->x->grads[o], m, k->steps - 1, -1);
     }
 }
@@ -104,7 +103,7 @@ static void add_values(struct back *k) {
 static void add_carries(struct back *k) {
     for (uint32_t i = 0; i < n_operands(k); i++) {
         struct meta m = *input_meta(k, i);
-        k->carry[i] = NONE;
+        k->carry[i] = NO_NODE;
         if (!k->wants[i] || role_of(k, i).is == LOOP_IS_SLICED) continue;
         if (role_of(k, i).is == LOOP_IS_WHOLE) m.dtype = dtype_opmath(m.dtype);
         meta_contiguous(k->to->ex, &m);
@@ -120,15 +119,15 @@ static node_id tangent_of(struct back *k, struct build *b, uint32_t o) {
     node_id sum = k->grad[o];
     for (uint32_t i = 0; i < n_operands(k); i++) {
         struct loop_role r = role_of(k, i);
-        if (r.is != LOOP_IS_CARRIED || r.output != o || k->carry[i] == NONE) continue;
-        sum = sum == NONE ? k->carry[i] : binary(b, OP_ADD, sum, k->carry[i]);
+        if (r.is != LOOP_IS_CARRIED || r.output != o || k->carry[i] == NO_NODE) continue;
+        sum = sum == NO_NODE ? k->carry[i] : binary(b, OP_ADD, sum, k->carry[i]);
     }
-    return sum == NONE ? full(b, &k->body->nodes.at[k->body->outputs.at[o]].meta, 0) : sum;
+    return sum == NO_NODE ? full(b, &k->body->nodes.at[k->body->outputs.at[o]].meta, 0) : sum;
 }
 
 /* Outputs of `to`, each after the one before. */
 static void add_output(struct back *k, uint32_t i, node_id x) {
-    if (k->carry[i] != NONE)
+    if (k->carry[i] != NO_NODE)
         k->role[LOOP_CARRIED].at[k->made[i]] = ex_const(k->to->ex, k->to->outputs.n);
     k->made[i] = k->to->outputs.n;
     vec_push(k->to->arena, &k->to->outputs, x);
@@ -137,7 +136,7 @@ static void add_output(struct back *k, uint32_t i, node_id x) {
 static bool is_carried_back(const struct back *k, uint32_t o) {
     for (uint32_t i = 0; i < n_operands(k); i++) {
         struct loop_role r = role_of(k, i);
-        if (r.is == LOOP_IS_CARRIED && r.output == o && k->carry[i] != NONE) return true;
+        if (r.is == LOOP_IS_CARRIED && r.output == o && k->carry[i] != NO_NODE) return true;
     }
     return false;
 }
@@ -190,40 +189,40 @@ static bool *find_taken(const struct back *k, const bool *given) {
     return taken;
 }
 
-/* The one node that it moves, or makes another of; NONE. */
+/* The one node that it moves, or makes another of; NO_NODE. */
 static node_id only_operand(const struct node *n) {
     enum op_class class = op_info(n->op)->class;
-    node_id only = NONE;
-    if (class == MATMUL || class == REDUCE || class == LOOP || class == INPUT) return NONE;
+    node_id only = NO_NODE;
+    if (class == MATMUL || class == REDUCE || class == LOOP || class == INPUT) return NO_NODE;
     for (int a = 0; a < n->n_args; a++) {
         const node_id *at;
         for (int q = arg_nodes(&n->args[a], &at); q-- > 0;) {
-            if (only != NONE) return NONE;
+            if (only != NO_NODE) return NO_NODE;
             only = at[q];
         }
     }
     return only;
 }
 
-/* The carried output that node id is, as it is or moved; NONE. */
+/* The carried output that node id is, as it is or moved; NO_NODE. */
 static uint32_t output_behind(const struct back *k, node_id id) {
-    for (; id != NONE && k->joint->nodes.at[id].op != OP_INPUT;
+    for (; id != NO_NODE && k->joint->nodes.at[id].op != OP_INPUT;
          id = only_operand(&k->joint->nodes.at[id]))
         for (uint32_t o = 0; o < k->body->outputs.n; o++)
             if (k->joint->outputs.at[o] == id && is_carried_back(k, o)) return o;
-    return NONE;
+    return NO_NODE;
 }
 
 /* Of outputs that are taken so. */
 static void add_left(struct back *k, const bool *taken) {
     k->left = NEW_ARRAY(k->to->arena, node_id, k->body->outputs.n);
-    for (uint32_t o = 0; o < k->body->outputs.n; o++) k->left[o] = NONE;
+    for (uint32_t o = 0; o < k->body->outputs.n; o++) k->left[o] = NO_NODE;
     for (node_id id = 0; id < k->joint->nodes.n; id++)
         for (int a = 0; a < k->joint->nodes.at[id].n_args && taken[id]; a++) {
             const node_id *at;
             for (int q = arg_nodes(&k->joint->nodes.at[id].args[a], &at); q-- > 0;) {
-                uint32_t o = taken[at[q]] ? NONE : output_behind(k, at[q]);
-                if (o == NONE || k->left[o] != NONE) continue;
+                uint32_t o = taken[at[q]] ? NO_NODE : output_behind(k, at[q]);
+                if (o == NO_NODE || k->left[o] != NO_NODE) continue;
                 const struct meta *m = &k->body->nodes.at[k->body->outputs.at[o]].meta;
                 k->left[o] = add_operand(k, "left", output_node(k, k->n, o), m, k->steps - 1, -1);
             }
@@ -233,7 +232,7 @@ static void add_left(struct back *k, const bool *taken) {
 /* Node id of the joint body, made of what is `left` in place of what would be made again. */
 static node_id copy_left(struct back *k, node_id id, node_id *map) {
     for (uint32_t o = 0; o < k->body->outputs.n; o++)
-        if (k->joint->outputs.at[o] == id && k->left[o] != NONE) return k->left[o];
+        if (k->joint->outputs.at[o] == id && k->left[o] != NO_NODE) return k->left[o];
     node_id from = only_operand(&k->joint->nodes.at[id]), own = map[from];
     map[from] = copy_left(k, from, map);
     node_id made = graph_copy(k->to, k->joint, id, map);
@@ -248,7 +247,7 @@ static node_id copy_taken(struct back *k, node_id id, node_id *map, const bool *
     for (int a = 0; a < n->n_args; a++) {
         const node_id *at;
         for (int q = arg_nodes(&n->args[a], &at); q-- > 0;)
-            if (!taken[at[q]] && output_behind(k, at[q]) != NONE)
+            if (!taken[at[q]] && output_behind(k, at[q]) != NO_NODE)
                 own[at[q]] = copy_left(k, at[q], map);
     }
     return graph_copy(k->to, k->joint, id, own);
@@ -333,7 +332,7 @@ static void take_gradients(struct back *k) {
     for (uint32_t i = 0; i < n_operands(k); i++) {
         struct loop_role r = role_of(k, i);
         node_id operand = k->n->args[LOOP_OPERANDS].nodes.at[i];
-        k->x->out[i] = NONE;
+        k->x->out[i] = NO_NODE;
         if (!k->wants[i] || !k->x->active[i]) continue;
         node_id x = output_node(k, &made, k->made[i]);
         x = r.is == LOOP_IS_SLICED ? unsliced(k, x, &r, operand)

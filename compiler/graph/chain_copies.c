@@ -22,8 +22,6 @@
 #include "graph/graph_impl.h"
 #include "graph/traits.h"
 
-#define NONE UINT32_MAX
-
 enum {
     MOST_FACTORS = 8,
     WIDEST = 256, /* a kernel of chained products is no deeper, and has no more columns */
@@ -31,15 +29,13 @@ enum {
                     being chained; chains have the numbers behind it */
 };
 
-static const struct node *at(const struct graph *g, node_id n) { return &g->nodes.at[n]; }
-
 static bool may_be_chained(const struct graph *g, const struct node *n) {
     return (n->op == OP_MM || n->op == OP_BMM) && dtype_may_be_chained(n->meta.dtype, g->products);
 }
 
 /* The depth of a product, and how many columns one has of which factor `side` is made anew. */
 static int64_t depth_of(const struct graph *g, const struct node *x) {
-    const struct meta *left = &at(g, x->args[0].node)->meta;
+    const struct meta *left = &graph_node(g, x->args[0].node)->meta;
     return ex_hint(g->ex, left->size[left->rank - 1]);
 }
 static int64_t columns_of(const struct graph *g, const struct node *x, int side) {
@@ -88,23 +84,24 @@ static bool is_number(const struct graph *g, const struct arg *a, double *number
 /* But for casts. False: of too many, or of v broadcast. */
 static bool factors_of(const struct graph *g, node_id v, const struct meta *whole,
                        struct terms *t) {
-    const struct node *x = at(g, v);
+    const struct node *x = graph_node(g, v);
     double number;
     bool one = x->n_args && x->args[0].kind == ARG_NODE;
     if (meta_numel(g->ex, &x->meta) != meta_numel(g->ex, whole)) return false;
-    if (one && (keeps_values(x) || keeps_rows(g, x, at(g, x->args[0].node))))
+    if (one && (keeps_values(x) || keeps_rows(g, x, graph_node(g, x->args[0].node))))
         return factors_of(g, x->args[0].node, whole, t);
     for (int i = 0; i < 2 && x->op == OP_MUL; i++) {
         const struct arg *a = &x->args[i], *other = &x->args[1 - i];
         if (a->kind != ARG_NODE) continue;
-        bool full = meta_numel(g->ex, &at(g, a->node)->meta) == meta_numel(g->ex, whole);
+        bool full = meta_numel(g->ex, &graph_node(g, a->node)->meta) == meta_numel(g->ex, whole);
         if (!full) continue;
         if (is_number(g, other, &number)) {
             t->number *= number;
             return factors_of(g, a->node, whole, t);
         }
         if (other->kind != ARG_NODE) break;
-        bool both = meta_numel(g->ex, &at(g, other->node)->meta) == meta_numel(g->ex, whole);
+        bool both =
+            meta_numel(g->ex, &graph_node(g, other->node)->meta) == meta_numel(g->ex, whole);
         return factors_of(g, a->node, whole, t) &&
                (both ? factors_of(g, other->node, whole, t) : add_term(t, other->node, x, false));
     }
@@ -119,7 +116,7 @@ static bool factors_of(const struct graph *g, node_id v, const struct meta *whol
 /* Of as many elements as the shape that they are broadcast to, or in the same way to the same. */
 static bool same_term(const struct graph *g, const struct term *a, const struct term *b) {
     if (a->node != b->node || a->is_not != b->is_not) return false;
-    ex own = meta_numel(g->ex, &at(g, a->node)->meta);
+    ex own = meta_numel(g->ex, &graph_node(g, a->node)->meta);
     if (own == meta_numel(g->ex, a->in) && own == meta_numel(g->ex, b->in)) return true;
     bool same = a->in->rank == b->in->rank;
     for (int i = 0; i < a->in->rank && same; i++) same = a->in->size[i] == b->in->size[i];
@@ -142,7 +139,7 @@ static bool same_factors(const struct graph *g, const struct terms *a, const str
 /* Does one of them have the other's last two dimensions the other way round? */
 static bool are_turned(const struct graph *g, node_id a, node_id b) {
     for (int i = 0; i < 2; i++) {
-        const struct node *x = at(g, i ? a : b);
+        const struct node *x = graph_node(g, i ? a : b);
         node_id of = i ? b : a;
         int from[WS_MAX_RANK], rank = x->meta.rank;
         if (x->op != OP_PERMUTE || x->args[0].node != of || rank < 2) continue;
@@ -159,41 +156,41 @@ static bool are_turned(const struct graph *g, node_id a, node_id b) {
 static node_id find_other(const struct graph *g, const struct node *d, const struct terms *rest,
                           double *times) {
     for (node_id o = 0; o < g->nodes.n; o++) {
-        const struct node *x = at(g, o);
+        const struct node *x = graph_node(g, o);
         struct terms mine = {.number = 1};
         if (x->op != d->op || x->meta.dtype != d->meta.dtype) continue;
         if (!are_turned(g, x->args[1].node, d->args[1].node)) continue;
-        const struct meta *left = &at(g, x->args[0].node)->meta;
+        const struct meta *left = &graph_node(g, x->args[0].node)->meta;
         if (left->size[left->rank - 1] != d->meta.size[d->meta.rank - 1]) continue;
         if (factors_of(g, x->args[0].node, left, &mine) && same_factors(g, &mine, rest)) {
             *times = rest->number / mine.number;
             return o;
         }
     }
-    return NONE;
+    return NO_NODE;
 }
 
-/* A sum's product, and the one that may take its place, so many times; NONE: there is none. */
+/* A sum's product, and the one that may take its place, so many times; NO_NODE: there is none. */
 struct sum {
     node_id product, other;
     double times;
 };
 
 static struct sum find_sum(const struct graph *g, const struct node *v) {
-    const struct sum none = {NONE, NONE, 0};
+    const struct sum none = {NO_NODE, NO_NODE, 0};
     if (v->op != OP_SUM || v->meta.dtype != DT_F32 || v->args[0].kind != ARG_NODE) return none;
-    const struct meta *whole = &at(g, v->args[0].node)->meta;
+    const struct meta *whole = &graph_node(g, v->args[0].node)->meta;
     struct terms all = {.number = 1};
     if (!whole->rank || dims_of(g, v, "dim", whole->rank) != 1u << (whole->rank - 1)) return none;
     if (!factors_of(g, v->args[0].node, whole, &all) || all.n < 2) return none;
     for (int i = 0; i < all.n; i++) {
         struct terms rest = {.number = all.number};
-        if (all.at[i].is_not || !may_be_chained(g, at(g, all.at[i].node))) continue;
+        if (all.at[i].is_not || !may_be_chained(g, graph_node(g, all.at[i].node))) continue;
         for (int j = 0; j < all.n; j++)
             if (j != i) rest.at[rest.n++] = all.at[j];
         struct sum s = {.product = all.at[i].node};
-        s.other = find_other(g, at(g, s.product), &rest, &s.times);
-        if (s.other != NONE && isfinite(s.times)) return s;
+        s.other = find_other(g, graph_node(g, s.product), &rest, &s.times);
+        if (s.other != NO_NODE && isfinite(s.times)) return s;
     }
     return none;
 }
@@ -202,7 +199,7 @@ static node_id convert_to(struct graph *g, node_id v, enum dtype t) {
     struct arg args[] = {arg_node(v), arg_dtype(t)};
     struct diag d = diag_new(g->arena);
     node_id out;
-    if (!graph_call(g, OP_CONVERT, args, 2, at(g, v)->where, &d, &out))
+    if (!graph_call(g, OP_CONVERT, args, 2, graph_node(g, v)->where, &d, &out))
         graph_refused(g, "chain_copies", &d);
     return out;
 }
@@ -213,7 +210,7 @@ static node_id put_sum(struct graph *to, const struct node *v, node_id left, nod
     struct diag d = diag_new(to->arena);
     node_id mul = graph_op2(to, OP_MUL, convert_to(to, left, DT_F32), convert_to(to, o, DT_F32));
     node_id sum, out;
-    ex last = ex_const(to->ex, at(to, mul)->meta.rank - 1);
+    ex last = ex_const(to->ex, graph_node(to, mul)->meta.rank - 1);
     struct arg reduce[] = {arg_node(mul), arg_ints(to, &last, 1)};
     if (!graph_call(to, OP_SUM, reduce, 2, v->where, &d, &sum))
         graph_refused(to, "chain_copies", &d);
@@ -243,20 +240,21 @@ static void put_node(struct rebuild *r, node_id n);
 
 static node_id put_other_sum(struct rebuild *r, node_id n) {
     const struct sum *sum = &r->sums[n];
-    node_id left = at(r->from, sum->product)->args[0].node;
+    node_id left = graph_node(r->from, sum->product)->args[0].node;
     put_node(r, sum->other);
     put_node(r, left);
     node_id begin = r->to->nodes.n;
-    node_id out = put_sum(r->to, at(r->from, n), r->map[left], r->map[sum->other], sum->times);
+    node_id out =
+        put_sum(r->to, graph_node(r->from, n), r->map[left], r->map[sum->other], sum->times);
     set_chain(r->to, begin, OF_SUMS);
     return out;
 }
 
 static void put_node(struct rebuild *r, node_id n) {
-    if (r->map[n] != NONE) return;
-    const struct node *x = at(r->from, n);
-    node_id other = r->sums[n].other != NONE ? put_other_sum(r, n) : NONE;
-    if (other != NONE && !r->either) {
+    if (r->map[n] != NO_NODE) return;
+    const struct node *x = graph_node(r->from, n);
+    node_id other = r->sums[n].other != NO_NODE ? put_other_sum(r, n) : NO_NODE;
+    if (other != NO_NODE && !r->either) {
         r->map[n] = other;
         return;
     }
@@ -266,7 +264,7 @@ static void put_node(struct rebuild *r, node_id n) {
         for (int k = 0; k < count; k++) put_node(r, of[k]);
     }
     r->map[n] = graph_copy(r->to, r->from, n, r->map);
-    if (other != NONE) r->map[n] = graph_op2(r->to, OP_MINIMUM, r->map[n], other);
+    if (other != NO_NODE) r->map[n] = graph_op2(r->to, OP_MINIMUM, r->map[n], other);
 }
 
 static struct graph *rebuild(struct graph *g, bool either) {
@@ -274,13 +272,13 @@ static struct graph *rebuild(struct graph *g, bool either) {
     r.sums = NEW_ARRAY(g->arena, struct sum, g->nodes.n);
     bool any = false;
     for (node_id n = 0; n < g->nodes.n; n++) {
-        r.sums[n] = find_sum(g, at(g, n));
-        any |= r.sums[n].other != NONE;
+        r.sums[n] = find_sum(g, graph_node(g, n));
+        any |= r.sums[n].other != NO_NODE;
     }
     if (!any) return g;
     r.to = graph_like(g);
     r.map = NEW_ARRAY(g->arena, node_id, g->nodes.n);
-    for (node_id n = 0; n < g->nodes.n; n++) r.map[n] = NONE;
+    for (node_id n = 0; n < g->nodes.n; n++) r.map[n] = NO_NODE;
     for (uint32_t i = 0; i < g->inputs.n; i++) put_node(&r, g->inputs.at[i].node);
     for (uint32_t i = 0; i < g->outputs.n; i++) {
         put_node(&r, g->outputs.at[i]);
@@ -300,7 +298,7 @@ struct graph *graph_sums_either_way(struct graph *g) {
 
 /* Is v made of node `of`, element by element? */
 static bool goes_back_to(const struct graph *g, node_id v, node_id of, int *left) {
-    const struct node *x = at(g, v);
+    const struct node *x = graph_node(g, v);
     enum op_class class = op_info(x->op)->class;
     if (v == of) return true;
     if (v < of || (class != POINTWISE && class != VIEW) || !(*left)--) return false;
@@ -315,19 +313,19 @@ static bool goes_back_to(const struct graph *g, node_id v, node_id of, int *left
 
 bool graph_is_between(const struct graph *g, node_id n) {
     enum { TIMES = 2, MOST = 64 };
-    const struct node *x = at(g, n);
+    const struct node *x = graph_node(g, n);
     if (!may_be_chained(g, x)) return false;
     if (depth_of(g, x) > WIDEST) return false;
     /* In f32 chains save memory alone: what is kept for the gradient does not hang on sizes. */
     if (x->meta.dtype == DT_F32 && g->products != PRECISION_TF32) return false;
     int64_t own = ex_hint(g->ex, meta_numel(g->ex, &x->meta)), factors = 0;
     for (int i = 0; i < 2; i++)
-        factors += ex_hint(g->ex, meta_numel(g->ex, &at(g, x->args[i].node)->meta));
+        factors += ex_hint(g->ex, meta_numel(g->ex, &graph_node(g, x->args[i].node)->meta));
     if (own < TIMES * factors) return false;
     for (node_id v = n + 1; v < g->nodes.n; v++) {
-        for (int i = 0; i < 2 && may_be_chained(g, at(g, v)); i++) {
+        for (int i = 0; i < 2 && may_be_chained(g, graph_node(g, v)); i++) {
             int left = MOST;
-            if (goes_back_to(g, at(g, v)->args[i].node, n, &left)) return true;
+            if (goes_back_to(g, graph_node(g, v)->args[i].node, n, &left)) return true;
         }
     }
     return false;
@@ -349,7 +347,7 @@ struct copies {
 
 /* Marks what v is made of, element by element, of products: true if it is of one. */
 static bool go_back(struct copies *c, node_id v, bool *works) {
-    const struct node *x = at(c->from, v);
+    const struct node *x = graph_node(c->from, v);
     enum op_class class = op_info(x->op)->class;
     if (c->seen[v]) return c->between[v];
     c->seen[v] = true;
@@ -367,7 +365,7 @@ static bool go_back(struct copies *c, node_id v, bool *works) {
 
 /* The side of product n that is made of products, of as much as is between two; -1: none. */
 static int find_side(struct copies *c, node_id n) {
-    const struct node *x = at(c->from, n);
+    const struct node *x = graph_node(c->from, n);
     for (int side = 0; side < 2; side++) {
         bool works = false;
         if (columns_of(c->from, x, side) > WIDEST) continue;
@@ -380,7 +378,7 @@ static int find_side(struct copies *c, node_id n) {
 
 /* Copies of what is between, for product n alone. */
 static void put_copies(struct copies *c, node_id n, int side) {
-    node_id of = at(c->from, n)->args[side].node;
+    node_id of = graph_node(c->from, n)->args[side].node;
     node_id *map = NEW_ARRAY(c->to->arena, node_id, c->from->nodes.n);
     memcpy(map, c->map, sizeof *map * c->from->nodes.n);
     for (node_id v = 0; v <= of; v++) {
@@ -392,9 +390,9 @@ static void put_copies(struct copies *c, node_id n, int side) {
 }
 
 static bool reads_behind(const struct copies *c, node_id v) {
-    for (int i = 0; i < at(c->from, v)->n_args; i++) {
+    for (int i = 0; i < graph_node(c->from, v)->n_args; i++) {
         const node_id *of;
-        int count = arg_nodes(&at(c->from, v)->args[i], &of);
+        int count = arg_nodes(&graph_node(c->from, v)->args[i], &of);
         for (int k = 0; k < count; k++)
             if (c->behind[of[k]]) return true;
     }
@@ -403,7 +401,7 @@ static bool reads_behind(const struct copies *c, node_id v) {
 
 /* Is v a reduction of what a product behind others makes? What v reads has been here before. */
 static bool reduces_behind(struct copies *c, node_id v) {
-    enum op_class class = op_info(at(c->from, v)->op)->class;
+    enum op_class class = op_info(graph_node(c->from, v)->op)->class;
     bool reads = reads_behind(c, v);
     c->behind[v] = c->second[v] || ((class == POINTWISE || class == VIEW) && reads);
     return class == REDUCE && reads;
@@ -411,7 +409,7 @@ static bool reduces_behind(struct copies *c, node_id v) {
 
 static bool has_chained_product(const struct graph *g) {
     for (node_id n = 0; n < g->nodes.n; n++)
-        if (may_be_chained(g, at(g, n))) return true;
+        if (may_be_chained(g, graph_node(g, n))) return true;
     return false;
 }
 
@@ -429,7 +427,7 @@ struct graph *graph_chain_copies(struct graph *g, int *chains) {
                        .second = NEW_ARRAY(from->arena, bool, n),
                        .behind = NEW_ARRAY(from->arena, bool, n)};
     for (node_id v = 0; v < n; v++) {
-        int side = may_be_chained(from, at(from, v)) ? find_side(&c, v) : -1;
+        int side = may_be_chained(from, graph_node(from, v)) ? find_side(&c, v) : -1;
         bool shared = false;
         c.second[v] = side >= 0;
         bool reduces = reduces_behind(&c, v);

@@ -27,8 +27,6 @@
 
 #include "graph/graph_impl.h"
 
-#define NONE UINT32_MAX
-
 enum {
     LEAST_RANK = 3,
     CHANNELS = 1, /* which dimension they are */
@@ -39,14 +37,14 @@ enum {
 struct pass {
     const struct graph *from;
     struct graph *to;
-    node_id *above;        /* union-find over those that may move; NONE: it may not */
+    node_id *above;        /* union-find over those that may move; NO_NODE: it may not */
     node_id *counted;      /* the root that has counted this leaf */
     double *saved, *costs; /* by root, in bytes */
     bool *made;            /* by node: a convolution or a pool of a group that may move stores it */
     bool *sums;            /* by node: a sum over an image that may move, or made of one */
     bool *link, *moves;    /* by node, by root */
     node_id *map;          /* of each node, what has its dimensions in `to` */
-    node_id *last;         /* and what has them in the other order; NONE */
+    node_id *last;         /* and what has them in the other order; NO_NODE */
 };
 
 static const struct node *node_at(const struct pass *s, node_id n) { return &s->from->nodes.at[n]; }
@@ -103,17 +101,17 @@ static bool shows_convolution(const struct pass *s, const struct node *n) {
     return is_multiplied(s, n->meta.dtype);
 }
 
-/* The image that a pool reduces windows of: all its last dimensions. NONE: it is no pool. */
+/* The image that a pool reduces windows of: all its last dimensions. NO_NODE: it is no pool. */
 static node_id pooled(const struct pass *s, const struct node *n) {
-    if (op_info(n->op)->class != REDUCE || n->args[0].kind != ARG_NODE) return NONE;
+    if (op_info(n->op)->class != REDUCE || n->args[0].kind != ARG_NODE) return NO_NODE;
     const struct node *w = node_at(s, n->args[0].node);
     int keepdim;
     if (w->op != OP_WINDOWS || !op_param(n->op, "keepdim", &keepdim) || n->args[keepdim].b)
-        return NONE;
+        return NO_NODE;
     const struct meta *x = &node_at(s, w->args[0].node)->meta;
     uint32_t all = (1u << w->meta.rank) - (1u << x->rank);
     bool whole = (int)w->args[1].ints.n == x->rank - 2 && is_image(s, x) && is_image(s, &n->meta);
-    return whole && dims_of(s->from, n, "dim", w->meta.rank) == all ? w->args[0].node : NONE;
+    return whole && dims_of(s->from, n, "dim", w->meta.rank) == all ? w->args[0].node : NO_NODE;
 }
 
 /* Made of elements at the same place, of whole images or of what is broadcast. */
@@ -152,8 +150,8 @@ static node_id root_of(struct pass *s, node_id n) {
 static void find_movable(struct pass *s) {
     for (node_id i = 0; i < s->from->nodes.n; i++) {
         const struct node *n = node_at(s, i);
-        bool is = is_elementwise(s, n) || shows_convolution(s, n) || pooled(s, n) != NONE;
-        s->above[i] = is ? i : NONE;
+        bool is = is_elementwise(s, n) || shows_convolution(s, n) || pooled(s, n) != NO_NODE;
+        s->above[i] = is ? i : NO_NODE;
     }
 }
 
@@ -168,23 +166,23 @@ static void unlink(struct pass *s, const struct node *n) {
  * of whom may move, or are links. */
 static void find_links(struct pass *s) {
     for (node_id i = 0; i < s->from->nodes.n; i++)
-        s->link[i] = s->above[i] == NONE && keeps_channels(s, node_at(s, i));
+        s->link[i] = s->above[i] == NO_NODE && keeps_channels(s, node_at(s, i));
     for (uint32_t i = 0; i < s->from->outputs.n; i++) s->link[s->from->outputs.at[i]] = false;
     for (node_id i = s->from->nodes.n; i-- > 0;)
-        if (s->above[i] == NONE && !s->link[i]) unlink(s, node_at(s, i));
+        if (s->above[i] == NO_NODE && !s->link[i]) unlink(s, node_at(s, i));
 }
 
 static void join(struct pass *s, node_id a, node_id b) {
-    if (s->above[b] != NONE) s->above[root_of(s, a)] = root_of(s, b);
+    if (s->above[b] != NO_NODE) s->above[root_of(s, a)] = root_of(s, b);
 }
 
 static void join_all(struct pass *s) {
     for (node_id i = 0; i < s->from->nodes.n; i++) {
         const struct node *n = node_at(s, i);
-        if (s->above[i] == NONE || n->op == OP_VIEW) continue;
+        if (s->above[i] == NO_NODE || n->op == OP_VIEW) continue;
         node_id of = pooled(s, n);
-        if (of != NONE) join(s, i, of);
-        for (int k = 0; k < n->n_args && of == NONE; k++)
+        if (of != NO_NODE) join(s, i, of);
+        for (int k = 0; k < n->n_args && of == NO_NODE; k++)
             if (n->args[k].kind == ARG_NODE &&
                 same_sizes(&node_at(s, n->args[k].node)->meta, &n->meta))
                 join(s, i, n->args[k].node);
@@ -195,7 +193,7 @@ static void join_all(struct pass *s) {
 
 /* The node that a view, or a view of it, shows. */
 static node_id shown(const struct pass *s, node_id n) {
-    while (op_info(node_at(s, n)->op)->class == VIEW && s->above[n] == NONE)
+    while (op_info(node_at(s, n)->op)->class == VIEW && s->above[n] == NO_NODE)
         n = node_at(s, n)->args[0].node;
     return n;
 }
@@ -273,7 +271,7 @@ static bool is_of_sums(const struct pass *s, const struct node *n, const bool *s
         const node_id *at;
         for (int j = arg_nodes(&n->args[k], &at); j-- > 0;)
             if (sums[at[j]] ||
-                (op_info(n->op)->class == REDUCE && s->above[shown(s, at[j])] != NONE))
+                (op_info(n->op)->class == REDUCE && s->above[shown(s, at[j])] != NO_NODE))
                 return true;
     }
     return false;
@@ -284,10 +282,10 @@ static bool is_of_sums(const struct pass *s, const struct node *n, const bool *s
 static void find_made(struct pass *s) {
     for (node_id i = 0; i < s->from->nodes.n; i++) {
         const struct node *n = node_at(s, i);
-        s->sums[i] = s->above[i] == NONE && is_of_sums(s, n, s->sums);
-        if (s->above[i] == NONE) continue;
+        s->sums[i] = s->above[i] == NO_NODE && is_of_sums(s, n, s->sums);
+        if (s->above[i] == NO_NODE) continue;
         node_id of = pooled(s, n);
-        s->made[i] = n->op == OP_VIEW || (of != NONE && s->above[of] != NONE);
+        s->made[i] = n->op == OP_VIEW || (of != NO_NODE && s->above[of] != NO_NODE);
         for (int k = 0; k < n->n_args; k++)
             if (n->args[k].kind == ARG_NODE) s->made[i] |= s->made[n->args[k].node];
         if (takes_sums(s, n)) s->made[i] = false;
@@ -303,7 +301,7 @@ static bool saves_pass(const struct pass *s, const struct node *n, int k, node_i
 static void count_convolution(struct pass *s, const struct node *n) {
     for (int k = 0; k < 2; k++) {
         node_id image = shown(s, n->args[k].node);
-        if (s->above[image] == NONE) continue;
+        if (s->above[image] == NO_NODE) continue;
         const struct meta *m = &node_at(s, image)->meta;
         node_id root = root_of(s, image);
         if (is_depthwise(s, n) || !has_units(s, n, m))
@@ -318,7 +316,7 @@ static void count_convolution(struct pass *s, const struct node *n) {
 /* Does n read image i in a way that makes no difference, or that has been counted? */
 static bool reads_any_order(struct pass *s, const struct node *n, node_id id) {
     enum op_class class = op_info(n->op)->class;
-    return class == VIEW || class == REDUCE || is_convolution(n->op) || s->above[id] != NONE ||
+    return class == VIEW || class == REDUCE || is_convolution(n->op) || s->above[id] != NO_NODE ||
            n->op == OP_WINDOWS || s->link[id];
 }
 
@@ -328,7 +326,7 @@ static void count_others(struct pass *s, node_id id) {
         const node_id *at;
         for (int j = arg_nodes(&n->args[k], &at); j-- > 0;) {
             node_id image = shown(s, at[j]);
-            if (s->above[image] != NONE && !reads_any_order(s, n, id))
+            if (s->above[image] != NO_NODE && !reads_any_order(s, n, id))
                 s->costs[root_of(s, image)] += 2 * bytes_of(s, &node_at(s, image)->meta);
         }
     }
@@ -337,7 +335,7 @@ static void count_others(struct pass *s, node_id id) {
 static void count_output(struct pass *s, node_id id) {
     node_id image = shown(s, id);
     const struct node *n = node_at(s, id);
-    if (s->above[image] == NONE) return;
+    if (s->above[image] == NO_NODE) return;
     bool lies_so = n->op == OP_PERMUTE && n->args[0].node == image &&
                    ex_value(s->from->ex, n->args[1].ints.at[n->meta.rank - 1]) == CHANNELS;
     if (!lies_so) s->costs[root_of(s, image)] += 2 * bytes_of(s, &node_at(s, image)->meta);
@@ -348,11 +346,11 @@ static void count_all(struct pass *s) {
         const struct node *n = node_at(s, i);
         if (is_convolution(n->op)) count_convolution(s, n);
         count_others(s, i);
-        node_id of = s->above[i] == NONE ? NONE : pooled(s, n);
-        if (s->above[i] == NONE || n->op == OP_VIEW) continue;
-        if (of != NONE && s->above[of] == NONE) count_leaf(s, i, of);
-        for (int k = 0; k < n->n_args && of == NONE; k++)
-            if (n->args[k].kind == ARG_NODE && s->above[n->args[k].node] == NONE &&
+        node_id of = s->above[i] == NO_NODE ? NO_NODE : pooled(s, n);
+        if (s->above[i] == NO_NODE || n->op == OP_VIEW) continue;
+        if (of != NO_NODE && s->above[of] == NO_NODE) count_leaf(s, i, of);
+        for (int k = 0; k < n->n_args && of == NO_NODE; k++)
+            if (n->args[k].kind == ARG_NODE && s->above[n->args[k].node] == NO_NODE &&
                 same_sizes(&node_at(s, n->args[k].node)->meta, &n->meta))
                 count_leaf(s, i, n->args[k].node);
     }
@@ -364,14 +362,14 @@ static void count_all(struct pass *s) {
 /* Node i, that may move, or what a link shows of one: does it, now that who it is linked to does?
  * It does if that costs it nothing. A link says then who else is linked to it. */
 static bool follow(struct pass *s, node_id i, bool *reached) {
-    if (s->above[i] == NONE) return s->link[i] && !reached[i] ? reached[i] = true : false;
+    if (s->above[i] == NO_NODE) return s->link[i] && !reached[i] ? reached[i] = true : false;
     node_id root = root_of(s, i);
     if (s->moves[root] || s->saved[root] < s->costs[root]) return false;
     return s->moves[root] = true;
 }
 
 static bool is_reached(struct pass *s, node_id i, const bool *reached) {
-    return s->above[i] == NONE ? reached[i] : s->moves[root_of(s, i)];
+    return s->above[i] == NO_NODE ? reached[i] : s->moves[root_of(s, i)];
 }
 
 /* Those that it saves something, and who is linked to them. */
@@ -427,7 +425,7 @@ static node_id move(struct pass *s, node_id x, int rank, int from, int to, node_
 /* Operand o of a node of that rank, in the other order. */
 static node_id operand_last(struct pass *s, node_id o, int rank, node_id of) {
     struct meta m = node_at(s, o)->meta;
-    if (s->last[o] != NONE) return s->last[o];
+    if (s->last[o] != NO_NODE) return s->last[o];
     if (!m.rank) return s->map[o];
     ex size[WS_MAX_RANK];
     int lead = rank - m.rank;
@@ -446,7 +444,7 @@ static node_id copy_last(struct pass *s, node_id i) {
         node_id x = move(s, graph_copy(s->to, s->from, i, s->map), rank, CHANNELS, rank - 1, i);
         return add_view(s, OP_CONVERT, x, arg_dtype(n->meta.dtype), i);
     }
-    bool pool = pooled(s, n) != NONE;
+    bool pool = pooled(s, n) != NO_NODE;
     for (int k = 0; k < n->n_args; k++) {
         if (n->args[k].kind != ARG_NODE) continue;
         node_id o = n->args[k].node;
@@ -468,28 +466,29 @@ static bool follows(const struct pass *s, const struct node *n) {
     bool any = false;
     if (op_info(n->op)->class != POINTWISE || n->meta.rank < LEAST_RANK) return false;
     for (int k = 0; k < n->n_args; k++)
-        any |= n->args[k].kind == ARG_NODE && s->last[n->args[k].node] != NONE &&
+        any |= n->args[k].kind == ARG_NODE && s->last[n->args[k].node] != NO_NODE &&
                node_at(s, n->args[k].node)->meta.rank == n->meta.rank;
     return any;
 }
 
 /* The same reduction of the image in its other order; *same: its result has the same dimensions as
- * before, and no other order. NONE: it is read as it was, as by what counts places in all of it. */
+ * before, and no other order. NO_NODE: it is read as it was, as by what counts places in all of
+ * it. */
 static node_id reduce_last(struct pass *s, node_id i, bool *same) {
     const struct node *n = node_at(s, i);
     int dim, keepdim;
-    if (op_info(n->op)->class != REDUCE || n->args[0].kind != ARG_NODE) return NONE;
+    if (op_info(n->op)->class != REDUCE || n->args[0].kind != ARG_NODE) return NO_NODE;
     node_id o = n->args[0].node;
-    if (s->last[o] == NONE || !op_param(n->op, "dim", &dim) ||
+    if (s->last[o] == NO_NODE || !op_param(n->op, "dim", &dim) ||
         !op_param(n->op, "keepdim", &keepdim))
-        return NONE;
+        return NO_NODE;
     bool places = n->op == OP_ARGMAX || n->op == OP_ARGMIN;
-    if (places && n->args[dim].kind == ARG_NONE) return NONE;
+    if (places && n->args[dim].kind == ARG_NONE) return NO_NODE;
     int rank = node_at(s, o)->meta.rank;
     uint32_t set = dims_of(s->from, n, "dim", rank), kept = 0;
     uint32_t pixels = (1u << rank) - (1u << (CHANNELS + 1));
     *same = !n->args[keepdim].b;
-    if (*same && !(set >> CHANNELS & 1) && (set & pixels) != pixels) return NONE;
+    if (*same && !(set >> CHANNELS & 1) && (set & pixels) != pixels) return NO_NODE;
     ex dims[WS_MAX_RANK] = {0};
     for (int d = 0; d < rank; d++)
         if (set >> (d < CHANNELS ? d : d + 1 < rank ? d + 1 : CHANNELS) & 1)
@@ -519,22 +518,22 @@ struct graph *graph_channels_last(struct graph *g) {
     find_movable(&s);
     find_links(&s);
     join_all(&s);
-    for (node_id i = 0; i < n; i++) s.counted[i] = s.last[i] = NONE;
+    for (node_id i = 0; i < n; i++) s.counted[i] = s.last[i] = NO_NODE;
     find_made(&s);
     count_all(&s);
     if (!choose(&s)) return g;
     s.to = graph_like(g);
     for (node_id i = 0; i < n; i++) {
-        node_id root = s.above[i] == NONE ? NONE : root_of(&s, i), reduced;
+        node_id root = s.above[i] == NO_NODE ? NO_NODE : root_of(&s, i), reduced;
         int rank = g->nodes.at[i].meta.rank;
         bool same = false;
-        if ((root != NONE && s.moves[root]) || follows(&s, &g->nodes.at[i]))
+        if ((root != NO_NODE && s.moves[root]) || follows(&s, &g->nodes.at[i]))
             s.last[i] = copy_last(&s, i);
-        else if ((reduced = reduce_last(&s, i, &same)) != NONE)
+        else if ((reduced = reduce_last(&s, i, &same)) != NO_NODE)
             *(same ? &s.map[i] : &s.last[i]) = reduced;
         else
             s.map[i] = graph_copy(s.to, g, i, s.map);
-        if (s.last[i] != NONE) s.map[i] = move(&s, s.last[i], rank, rank - 1, CHANNELS, i);
+        if (s.last[i] != NO_NODE) s.map[i] = move(&s, s.last[i], rank, rank - 1, CHANNELS, i);
     }
     for (uint32_t i = 0; i < g->outputs.n; i++)
         vec_push(a, &s.to->outputs, s.map[g->outputs.at[i]]);

@@ -15,8 +15,6 @@
 #include "graph/graph_impl.h"
 #include "graph/traits.h"
 
-#define NONE UINT32_MAX
-
 struct pass {
     const struct graph *from;
     const uint32_t *uses;
@@ -118,15 +116,15 @@ static void find_functions(struct pass *s, node_id id) {
         }
         if (goes) x = operand_of(n);
     }
-    while (s->first[id] != NONE && is_cast(s, node_at(s, s->first[id])))
+    while (s->first[id] != NO_NODE && is_cast(s, node_at(s, s->first[id])))
         s->first[id] = s->next[s->first[id]];
-    for (x = s->first[id]; x != NONE; x = s->next[x]) s->moved[x] = true;
+    for (x = s->first[id]; x != NO_NODE; x = s->next[x]) s->moved[x] = true;
 }
 
 /* x under what has moved behind it. */
 static node_id put_functions(const struct pass *s, struct graph *to, node_id id, node_id *map) {
     node_id out = map[id];
-    for (node_id f = s->first[id]; f != NONE; f = s->next[f]) {
+    for (node_id f = s->first[id]; f != NO_NODE; f = s->next[f]) {
         node_id operand = operand_of(node_at(s, f)), was = map[operand];
         map[operand] = out;
         out = graph_copy(to, s->from, f, map);
@@ -144,7 +142,7 @@ struct graph *graph_extrema_first(struct graph *g) {
                      .moved = NEW_ARRAY(g->arena, bool, n)};
     struct graph *to = graph_like(g);
     node_id *map = NEW_ARRAY(g->arena, node_id, n);
-    for (node_id i = 0; i < n; i++) s.first[i] = NONE;
+    for (node_id i = 0; i < n; i++) s.first[i] = NO_NODE;
     for (node_id i = 0; i < n; i++)
         if (g->nodes.at[i].op == OP_AMAX || g->nodes.at[i].op == OP_AMIN) find_functions(&s, i);
     for (node_id i = 0; i < n; i++) {

@@ -51,7 +51,7 @@ bool graph_find(const struct graph *g, const char *name, node_id *out) {
 }
 
 void graph_rename(struct graph *g, node_id n, const char *name) {
-    map_puts(&g->names, g->nodes.at[n].name, NO_NODE);
+    map_puts(&g->names, g->nodes.at[n].name, NO_NODE); /* given back */
     g->nodes.at[n].name = arena_strdup(g->arena, name);
     map_puts(&g->names, name, n);
 }

@@ -4,9 +4,13 @@
 
 #include "graph/graph.h"
 
-/* graph.c */
-/* A name that was given back maps to this. */
 #define NO_NODE UINT32_MAX
+
+static inline const struct node *graph_node(const struct graph *g, node_id n) {
+    return &g->nodes.at[n];
+}
+
+/* graph.c */
 /* A pass made a call that was refused: sizes that no tensor has leave by the escape of the pool
  * (base/expr.h), as an operator may be small and what it is made of not; anything else is a bug. */
 void graph_refused(struct graph *g, const char *pass, const struct diag *d)
@@ -26,6 +30,13 @@ int64_t arg_entry(const struct graph *g, const struct arg *a, uint32_t k, int64_
 
 /* The one tensor that a node computes on, element by element; NO_NODE: several, or none. */
 node_id only_operand_of(const struct node *n);
+
+/* rebuild.c: g with pairs of nodes as one thing; g itself if there are none. Which node, read by
+ * nobody else, n takes in, or NO_NODE; and what stands for both, from operands by way of map. */
+typedef node_id graph_find_fn(const struct graph *g, const struct node *n, const uint32_t *uses);
+typedef node_id graph_put_fn(struct graph *to, const struct node *n, const struct node *with,
+                             const node_id *map);
+struct graph *graph_replace_pairs(struct graph *g, graph_find_fn *find, graph_put_fn *put);
 
 /* meta.c */
 /* Sizes count elements, and those lie in storage of at most MAX_NUMEL elements: index arithmetic

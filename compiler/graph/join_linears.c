@@ -19,6 +19,7 @@
  * Pays where the one takes less than all of them, which whoever asks knows. Needs: a captured,
  * simplified graph. Keeps: values, but for the order of a product's sums. */
 #include "graph/decompose.h"
+#include "graph/graph_impl.h"
 #include "graph/traits.h"
 
 #define NONE UINT32_MAX
@@ -31,8 +32,6 @@ struct joint {
     int n;
     node_id made; /* the one that all became, in the new graph; NONE: not yet */
 };
-
-static const struct node *at(const struct graph *g, node_id n) { return &g->nodes.at[n]; }
 
 /* Of each node, whether it is made of parameters and buffers that stay, and of numbers; `narrow`:
  * of elements of fewer bytes than its own, as quantised weights are, which calls had better read as
@@ -47,15 +46,15 @@ static struct known find_fixed(const struct graph *g) {
     for (uint32_t i = 0; i < g->inputs.n; i++)
         is.fixed[g->inputs.at[i].node] = graph_input_fixed(g, &g->inputs.at[i]);
     for (node_id id = 0; id < g->nodes.n; id++) {
-        const struct node *n = at(g, id);
+        const struct node *n = graph_node(g, id);
         if (n->op == OP_INPUT || n->op == OP_LOOP || op_is_random(n->op)) continue;
         is.fixed[id] = true;
         for (int i = 0; i < n->n_args; i++) {
             const node_id *of;
             for (int k = arg_nodes(&n->args[i], &of); k-- > 0;) {
                 is.fixed[id] &= is.fixed[of[k]];
-                is.narrow[id] |= is.narrow[of[k]] ||
-                                 dtype_bytes(at(g, of[k])->meta.dtype) < dtype_bytes(n->meta.dtype);
+                is.narrow[id] |= is.narrow[of[k]] || dtype_bytes(graph_node(g, of[k])->meta.dtype) <
+                                                         dtype_bytes(n->meta.dtype);
             }
         }
     }
@@ -72,7 +71,7 @@ static bool is_elementwise(const struct node *n) {
 /* Is each element of n's result made of one of the operand's, in whatever place? */
 static bool goes_on(const struct graph *g, const struct node *n, node_id operand) {
     return (is_elementwise(n) || op_keeps_elements(n->op)) &&
-           meta_numel(g->ex, &n->meta) == meta_numel(g->ex, &at(g, operand)->meta);
+           meta_numel(g->ex, &n->meta) == meta_numel(g->ex, &graph_node(g, operand)->meta);
 }
 
 static bool is_output(const struct graph *g, node_id id) {
@@ -100,7 +99,7 @@ static bool is_stored_anyway(const struct graph *g, node_id layer) {
     bool *same = NEW_ARRAY(g->arena, bool, g->nodes.n), stored = false; /* the layer's elements */
     same[layer] = true;
     for (node_id id = layer; id < g->nodes.n; id++) {
-        const struct node *n = at(g, id);
+        const struct node *n = graph_node(g, id);
         for (int i = 0; id != layer && i < n->n_args; i++) {
             const node_id *of;
             for (int k = arg_nodes(&n->args[i], &of); k-- > 0;) {
@@ -121,7 +120,7 @@ static bool meet(const struct graph *g, node_id a, node_id b) {
     uint8_t *of = NEW_ARRAY(g->arena, uint8_t, g->nodes.n);
     of[a] = A, of[b] = B;
     for (node_id id = a + 1; id < g->nodes.n; id++) {
-        const struct node *n = at(g, id);
+        const struct node *n = graph_node(g, id);
         for (int i = 0; id != b && i < n->n_args; i++) {
             const node_id *x;
             for (int k = arg_nodes(&n->args[i], &x); k-- > 0;)
@@ -134,32 +133,34 @@ static bool meet(const struct graph *g, node_id a, node_id b) {
 
 /* A layer whose weight, and bias, stay, of sizes that are known. */
 static bool is_layer(const struct graph *g, node_id id, const struct known *is) {
-    const struct node *n = at(g, id);
+    const struct node *n = graph_node(g, id);
     if (n->op != OP_LINEAR || is->fixed[n->args[0].node]) return false;
     if (!is->fixed[n->args[1].node] || is->narrow[n->args[1].node]) return false;
     if (n->args[2].kind == ARG_NODE && !is->fixed[n->args[2].node]) return false;
-    const struct meta *w = &at(g, n->args[1].node)->meta;
+    const struct meta *w = &graph_node(g, n->args[1].node)->meta;
     return w->rank == 2 && n->meta.rank >= 2;
 }
 
 /* What the layers have in common: type, and whether there is a bias. */
 static bool alike(const struct graph *g, const struct node *a, const struct node *b) {
     return a->args[0].node == b->args[0].node && a->meta.dtype == b->meta.dtype &&
-           at(g, a->args[1].node)->meta.dtype == at(g, b->args[1].node)->meta.dtype &&
+           graph_node(g, a->args[1].node)->meta.dtype ==
+               graph_node(g, b->args[1].node)->meta.dtype &&
            (a->args[2].kind != ARG_NODE || b->args[2].kind != ARG_NODE ||
-            at(g, a->args[2].node)->meta.dtype == at(g, b->args[2].node)->meta.dtype);
+            graph_node(g, a->args[2].node)->meta.dtype ==
+                graph_node(g, b->args[2].node)->meta.dtype);
 }
 
 /* ---- what they become ----------------------------------------------------------------------- */
 
 static ex columns_of(const struct graph *g, node_id layer) {
-    const struct meta *m = &at(g, layer)->meta;
+    const struct meta *m = &graph_node(g, layer)->meta;
     return m->size[m->rank - 1];
 }
 
 /* The bias of a layer, or zeros, if any of them has one. */
 static node_id bias_of(struct build *b, const struct graph *g, node_id layer, const node_id *map) {
-    const struct node *n = at(g, layer);
+    const struct node *n = graph_node(g, layer);
     if (n->args[2].kind == ARG_NODE) return map[n->args[2].node];
     struct meta m = {.dtype = n->meta.dtype, .rank = 1, .size = {columns_of(g, layer)}};
     meta_contiguous(b->g->ex, &m);
@@ -171,13 +172,13 @@ static node_id make_joint(struct build *b, const struct graph *g, const struct j
                           const node_id *map) {
     node_id weights[MOST_JOINED], biases[MOST_JOINED];
     bool any = false;
-    for (int i = 0; i < j->n; i++) any |= at(g, j->at[i])->args[2].kind == ARG_NODE;
+    for (int i = 0; i < j->n; i++) any |= graph_node(g, j->at[i])->args[2].kind == ARG_NODE;
     for (int i = 0; i < j->n; i++) {
-        weights[i] = map[at(g, j->at[i])->args[1].node];
+        weights[i] = map[graph_node(g, j->at[i])->args[1].node];
         if (any) biases[i] = bias_of(b, g, j->at[i], map);
     }
     uint32_t n = (uint32_t)j->n;
-    return call(b, OP_LINEAR, arg_node(map[at(g, j->at[0])->args[0].node]),
+    return call(b, OP_LINEAR, arg_node(map[graph_node(g, j->at[0])->args[0].node]),
                 arg_node(concat_many(b, weights, n, 0)),
                 any ? arg_node(concat_many(b, biases, n, 0)) : arg_none());
 }
@@ -186,7 +187,7 @@ static node_id make_joint(struct build *b, const struct graph *g, const struct j
 static node_id result_of(struct build *b, const struct graph *g, const struct joint *j, int i) {
     ex begin = ex_const(g->ex, 0);
     for (int k = 0; k < i; k++) begin = ex_add(g->ex, begin, columns_of(g, j->at[k]));
-    return cut(b, j->made, at(g, j->at[i])->meta.rank - 1, begin,
+    return cut(b, j->made, graph_node(g, j->at[i])->meta.rank - 1, begin,
                ex_add(g->ex, begin, columns_of(g, j->at[i])));
 }
 
@@ -194,15 +195,16 @@ static node_id result_of(struct build *b, const struct graph *g, const struct jo
 static struct graph *alone(const struct graph *g, const struct joint *j, bool as_one) {
     struct graph *a = graph_like(g);
     node_id *map = NEW_ARRAY(g->arena, node_id, g->nodes.n);
-    const struct node *first = at(g, j->at[0]);
+    const struct node *first = graph_node(g, j->at[0]);
     map[first->args[0].node] =
-        graph_input(a, "x", INPUT_ARG, "x", &at(g, first->args[0].node)->meta, a->inputs.n);
+        graph_input(a, "x", INPUT_ARG, "x", &graph_node(g, first->args[0].node)->meta, a->inputs.n);
     for (int i = 0; i < j->n; i++) {
-        const struct node *n = at(g, j->at[i]);
+        const struct node *n = graph_node(g, j->at[i]);
         for (int k = 1; k < 3; k++)
             if (n->args[k].kind == ARG_NODE)
-                map[n->args[k].node] = graph_input(a, "w", INPUT_PARAMETER, "w",
-                                                   &at(g, n->args[k].node)->meta, a->inputs.n);
+                map[n->args[k].node] =
+                    graph_input(a, "w", INPUT_PARAMETER, "w", &graph_node(g, n->args[k].node)->meta,
+                                a->inputs.n);
     }
     if (as_one) {
         struct build b = {a, first->where};
@@ -218,8 +220,8 @@ static struct joint find_joint(const struct graph *g, node_id first, const struc
                                const uint32_t *of) {
     struct joint j = {.n = 0, .made = NONE};
     for (node_id id = first; id < g->nodes.n && j.n < MOST_JOINED; id++) {
-        bool fits = of[id] == NONE && is_layer(g, id, is) && alike(g, at(g, first), at(g, id)) &&
-                    is_stored_anyway(g, id);
+        bool fits = of[id] == NONE && is_layer(g, id, is) &&
+                    alike(g, graph_node(g, first), graph_node(g, id)) && is_stored_anyway(g, id);
         for (int i = 0; fits && i < j.n; i++) fits = !meet(g, j.at[i], id);
         if (fits)
             j.at[j.n++] = id;
@@ -237,7 +239,7 @@ static struct graph *rebuilt(const struct graph *g, struct joint *joints, const 
     enum { INPUTS, FIXED, OTHERS, PASSES };
     for (int pass = 0; pass < PASSES; pass++)
         for (node_id id = 0; id < g->nodes.n; id++) {
-            const struct node *n = at(g, id);
+            const struct node *n = graph_node(g, id);
             if (pass != (n->op == OP_INPUT ? INPUTS : fixed[id] ? FIXED : OTHERS)) continue;
             if (of[id] == NONE) {
                 map[id] = graph_copy(to, g, id, map);

@@ -29,8 +29,6 @@ struct pass {
     const struct joined **joined; /* per node: its pieces; NULL: it is no such sum */
 };
 
-static const struct node *at(const struct graph *g, node_id n) { return &g->nodes.at[n]; }
-
 static bool is_number(const struct graph *g, const struct arg *a, double want) {
     if (a->kind == ARG_INT && !ex_is_const(g->ex, a->i, NULL)) return false;
     return (a->kind == ARG_INT || a->kind == ARG_FLOAT) && arg_number(g, a) == want;
@@ -38,7 +36,7 @@ static bool is_number(const struct graph *g, const struct arg *a, double want) {
 
 /* The only dimension along which zeros are added, and how many before; -1: there is none. */
 static int padded_dim(const struct graph *g, const struct node *n, ex *before) {
-    const struct node *x = at(g, n->args[0].node);
+    const struct node *x = graph_node(g, n->args[0].node);
     int rank = n->meta.rank, dim = -1;
     if (n->op != OP_CONSTANT_PAD || !is_number(g, &n->args[2], 0)) return -1;
     if (x->meta.dtype != n->meta.dtype) return -1;
@@ -54,7 +52,7 @@ static int padded_dim(const struct graph *g, const struct node *n, ex *before) {
 
 /* All that is added up, in any order of additions; false: it is not pads alone, or too many. */
 static bool find_terms(const struct pass *s, node_id n, bool whole, struct joined *j) {
-    const struct node *x = at(s->from, n);
+    const struct node *x = graph_node(s->from, n);
     if (x->op == OP_CONSTANT_PAD && !whole) {
         if (j->n == MOST_PIECES) return false;
         j->at[j->n++] = n;
@@ -64,7 +62,7 @@ static bool find_terms(const struct pass *s, node_id n, bool whole, struct joine
         x->op == OP_ADD && (whole || s->uses[n] == 1) && is_number(s->from, &x->args[2], 1);
     for (int i = 0; i < 2 && plain; i++)
         plain = x->args[i].kind == ARG_NODE &&
-                meta_same_shape(&at(s->from, x->args[i].node)->meta, &x->meta) &&
+                meta_same_shape(&graph_node(s->from, x->args[i].node)->meta, &x->meta) &&
                 find_terms(s, x->args[i].node, false, j);
     return plain;
 }
@@ -76,7 +74,7 @@ static const struct joined *find_pieces(const struct pass *s, node_id n) {
     ex before[MOST_PIECES], reached = ex_const(p, 0);
     if (!find_terms(s, n, true, &pads)) return NULL;
     for (int i = 0; i < pads.n; i++) {
-        int dim = padded_dim(s->from, at(s->from, pads.at[i]), &before[i]);
+        int dim = padded_dim(s->from, graph_node(s->from, pads.at[i]), &before[i]);
         if (dim < 0 || (i && dim != j->dim)) return NULL;
         j->dim = dim;
     }
@@ -84,16 +82,16 @@ static const struct joined *find_pieces(const struct pass *s, node_id n) {
         int next = 0;
         while (next < pads.n && before[next] != reached) next++;
         if (next == pads.n) return NULL;
-        node_id inner = at(s->from, pads.at[next])->args[0].node;
+        node_id inner = graph_node(s->from, pads.at[next])->args[0].node;
         j->at[j->n++] = s->map[inner];
-        reached = ex_add(p, reached, at(s->from, inner)->meta.size[j->dim]);
+        reached = ex_add(p, reached, graph_node(s->from, inner)->meta.size[j->dim]);
     }
-    return reached == at(s->from, n)->meta.size[j->dim] ? j : NULL;
+    return reached == graph_node(s->from, n)->meta.size[j->dim] ? j : NULL;
 }
 
 /* Of a sum that is concatenated, and of what is computed on one that nobody else reads. */
 static const struct joined *pieces_of(const struct pass *s, node_id n) {
-    const struct node *x = at(s->from, n);
+    const struct node *x = graph_node(s->from, n);
     node_id of = only_operand_of(x);
     const struct joined *j = find_pieces(s, n);
     if (j || of == NO_NODE || s->uses[of] != 1 || !s->joined[of]) return j;
@@ -111,7 +109,7 @@ static const struct joined *pieces_of(const struct pass *s, node_id n) {
 
 static node_id concatenate(struct pass *s, node_id n) {
     const struct joined *j = s->joined[n];
-    const struct node *x = at(s->from, n);
+    const struct node *x = graph_node(s->from, n);
     struct arg pieces = {.kind = ARG_NODES};
     pieces.nodes.at = NEW_ARRAY(s->to->arena, node_id, (uint32_t)j->n);
     pieces.nodes.n = (uint32_t)j->n;
@@ -133,7 +131,7 @@ struct graph *graph_join_pads(struct graph *g) {
                      .map = NEW_ARRAY(g->arena, node_id, n),
                      .joined = NEW_ARRAY(g->arena, const struct joined *, n)};
     bool any = false;
-    for (node_id i = 0; i < n; i++) any |= at(g, i)->op == OP_CONSTANT_PAD;
+    for (node_id i = 0; i < n; i++) any |= graph_node(g, i)->op == OP_CONSTANT_PAD;
     if (!any) return g;
     s.to = graph_like(g);
     for (node_id i = 0; i < n; i++) {

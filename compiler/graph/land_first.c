@@ -6,15 +6,11 @@
  *       %y = cumsum(%p, 0)
  *
  * A sum of prefixes is the prefix of the sums. Rows that are scanned are fewer then, and few
- * sources are straight-line arithmetic in the scan's kernel (schedule/unroll.c): one launch.
+ * sources are straight-line arithmetic in the scan's kernel (schedule/unroll.c), one launch for
+ * two. In f32 and f64 alone: in 16 bits sums would be rounded before they are scanned.
  *
- * In f32 and f64 alone: in 16 bits sums would be rounded before they are scanned. Needs: a
- * captured, simplified graph. Keeps: values, but for rounding. */
+ * Needs: a captured, simplified graph. Keeps: values, but for rounding. */
 #include "graph/graph_impl.h"
-
-#define NONE UINT32_MAX
-
-static const struct node *at(const struct graph *g, node_id n) { return &g->nodes.at[n]; }
 
 static bool is_number(const struct graph *g, const struct arg *a, double number) {
     bool known = a->kind == ARG_FLOAT || (a->kind == ARG_INT && ex_is_const(g->ex, a->i, NULL));
@@ -25,24 +21,25 @@ static bool is_nothing(const struct graph *g, const struct node *n) {
     return n->op == OP_ZEROS || (n->op == OP_FULL && is_number(g, &n->args[1], 0));
 }
 
-/* The scan that n adds up along another axis, to fewer rows, and nobody else reads; or NONE. */
+/* The scan that n adds up along another axis, to fewer rows, and that nobody else reads; or
+ * NO_NODE. */
 static node_id scan_of(const struct graph *g, const struct node *n, const uint32_t *uses) {
-    if (n->op != OP_INDEX_ADD || n->args[3].kind != ARG_NODE) return NONE;
+    if (n->op != OP_INDEX_ADD || n->args[3].kind != ARG_NODE) return NO_NODE;
     node_id id = n->args[3].node;
-    const struct node *scan = at(g, id), *self = at(g, n->args[0].node);
+    const struct node *scan = graph_node(g, id), *self = graph_node(g, n->args[0].node);
     enum dtype t = n->meta.dtype;
     int64_t dim, along, rows, sources;
-    if (scan->op != OP_CUMSUM || uses[id] != 1 || (t != DT_F32 && t != DT_F64)) return NONE;
-    if (scan->meta.dtype != t || at(g, scan->args[0].node)->meta.dtype != t) return NONE;
-    if (!is_nothing(g, self) || !is_number(g, &n->args[4], 1)) return NONE;
+    if (scan->op != OP_CUMSUM || uses[id] != 1 || (t != DT_F32 && t != DT_F64)) return NO_NODE;
+    if (scan->meta.dtype != t || graph_node(g, scan->args[0].node)->meta.dtype != t) return NO_NODE;
+    if (!is_nothing(g, self) || !is_number(g, &n->args[4], 1)) return NO_NODE;
     if (!ex_is_const(g->ex, n->args[1].i, &dim) || !ex_is_const(g->ex, scan->args[1].i, &along))
-        return NONE;
+        return NO_NODE;
     int rank = scan->meta.rank;
     dim += dim < 0 ? rank : 0, along += along < 0 ? rank : 0;
-    if (dim == along || dim >= rank || n->meta.rank != rank) return NONE;
+    if (dim == along || dim >= rank || n->meta.rank != rank) return NO_NODE;
     bool known = ex_is_const(g->ex, n->meta.size[dim], &rows) &&
                  ex_is_const(g->ex, scan->meta.size[dim], &sources);
-    return known && rows <= sources ? id : NONE;
+    return known && rows <= sources ? id : NO_NODE;
 }
 
 /* What lands, scanned. */
@@ -57,20 +54,5 @@ static node_id put_scan(struct graph *to, const struct node *n, const struct nod
 }
 
 struct graph *graph_land_first(struct graph *g) {
-    uint32_t n = g->nodes.n;
-    const uint32_t *uses = graph_use_counts(g);
-    node_id *scan = NEW_ARRAY(g->arena, node_id, n), *map = NEW_ARRAY(g->arena, node_id, n);
-    bool *moved = NEW_ARRAY(g->arena, bool, n), any = false;
-    for (node_id i = 0; i < n; i++)
-        if ((scan[i] = scan_of(g, at(g, i), uses)) != NONE) moved[scan[i]] = any = true;
-    if (!any) return g;
-    struct graph *to = graph_like(g);
-    for (node_id i = 0; i < n; i++) {
-        if (moved[i]) continue;
-        map[i] = scan[i] == NONE ? graph_copy(to, g, i, map)
-                                 : put_scan(to, at(g, i), at(g, scan[i]), map);
-    }
-    for (uint32_t i = 0; i < g->outputs.n; i++)
-        vec_push(to->arena, &to->outputs, map[g->outputs.at[i]]);
-    return to;
+    return graph_replace_pairs(g, scan_of, put_scan);
 }

@@ -7,9 +7,7 @@
  *
  * What lands nowhere is a 0 at place 0, which changes nothing. */
 #include "graph/decompose.h"
-#include "graph/graph.h"
-
-static const struct node *node_at(const struct graph *g, node_id id) { return &g->nodes.at[id]; }
+#include "graph/graph_impl.h"
 
 static int64_t size_at(const struct graph *g, const struct meta *m, int d) {
     return ex_value(g->ex, m->size[d]);
@@ -32,9 +30,9 @@ static bool is_reshaped(enum op op) {
 
 /* 0, 1, 2, .. along dimension d. */
 static bool is_places(const struct graph *g, node_id id, int d) {
-    if (only_dim(g, &node_at(g, id)->meta) != d) return false;
-    while (is_reshaped(node_at(g, id)->op)) id = node_at(g, id)->args[0].node;
-    const struct node *n = node_at(g, id);
+    if (only_dim(g, &graph_node(g, id)->meta) != d) return false;
+    while (is_reshaped(graph_node(g, id)->op)) id = graph_node(g, id)->args[0].node;
+    const struct node *n = graph_node(g, id);
     return n->op == OP_ARANGE && arg_number(g, &n->args[0]) == 0 && arg_number(g, &n->args[2]) == 1;
 }
 
@@ -52,14 +50,14 @@ static bool has_source(const struct graph *g, const struct meta *pairs, const st
 }
 
 bool graph_find_landed(const struct graph *g, node_id id, struct landed *out) {
-    const struct node *n = node_at(g, id);
+    const struct node *n = graph_node(g, id);
     if (n->op != OP_SUM || n->args[0].kind != ARG_NODE || n->args[1].kind != ARG_INTS) return false;
-    const struct node *where = node_at(g, n->args[0].node);
+    const struct node *where = graph_node(g, n->args[0].node);
     int last = where->meta.rank - 1;
     if (where->op != OP_WHERE || n->meta.rank != last || n->args[1].ints.n != 1 ||
         ex_value(g->ex, n->args[1].ints.at[0]) != last || n->meta.dtype != where->meta.dtype)
         return false;
-    const struct node *eq = node_at(g, where->args[0].node);
+    const struct node *eq = graph_node(g, where->args[0].node);
     if (where->args[1].kind != ARG_NODE || !is_zero(g, &where->args[2]) || eq->op != OP_EQ ||
         eq->args[0].kind != ARG_NODE || eq->args[1].kind != ARG_NODE)
         return false;
@@ -68,8 +66,8 @@ bool graph_find_landed(const struct graph *g, node_id id, struct landed *out) {
     for (int side = 0; side < 2; side++) {
         node_id places = eq->args[!side].node;
         out->index = eq->args[side].node;
-        out->dim = only_dim(g, &node_at(g, places)->meta);
-        const struct node *index = node_at(g, out->index), *source = node_at(g, out->source);
+        out->dim = only_dim(g, &graph_node(g, places)->meta);
+        const struct node *index = graph_node(g, out->index), *source = graph_node(g, out->source);
         if (out->dim >= 0 && out->dim < last && is_places(g, places, out->dim) &&
             dtype_is_int(index->meta.dtype) && only_dim(g, &index->meta) == last &&
             index->meta.rank == last + 1 && source->meta.dtype == n->meta.dtype &&

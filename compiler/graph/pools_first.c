@@ -14,8 +14,6 @@
  * Needs: a captured, simplified graph. Keeps: values, but for rounding. */
 #include "graph/graph_impl.h"
 
-#define NONE UINT32_MAX
-
 static bool all_are(const struct graph *g, const struct arg *list, int64_t want) {
     int64_t v;
     for (uint32_t k = 0; list->kind == ARG_INTS && k < list->ints.n; k++)
@@ -41,16 +39,16 @@ static int64_t elements(const struct graph *g, const struct meta *m) {
     return ex_hint(g->ex, meta_numel(g->ex, m));
 }
 
-/* The convolution that goes behind pool n; NONE: it stays in front. */
+/* The convolution that goes behind pool n; NO_NODE: it stays in front. */
 static node_id moves_behind(const struct graph *g, const struct node *n, const uint32_t *uses) {
-    if (!is_mean(g, n)) return NONE;
+    if (!is_mean(g, n)) return NO_NODE;
     const struct node *c = &g->nodes.at[n->args[0].node];
-    if (uses[n->args[0].node] != 1 || !is_pixelwise(g, c)) return NONE;
+    if (uses[n->args[0].node] != 1 || !is_pixelwise(g, c)) return NO_NODE;
     const struct meta *x = &g->nodes.at[c->args[0].node].meta;
-    if (x->rank != c->meta.rank || c->meta.rank != n->meta.rank) return NONE;
+    if (x->rank != c->meta.rank || c->meta.rank != n->meta.rank) return NO_NODE;
     double left = (double)elements(g, &n->meta) / (double)elements(g, &c->meta);
     bool pays = left < 1 && left * (double)elements(g, x) <= (double)elements(g, &c->meta);
-    return pays ? n->args[0].node : NONE;
+    return pays ? n->args[0].node : NO_NODE;
 }
 
 static struct graph *rebuild(struct graph *g, bool both) {
@@ -60,19 +58,19 @@ static struct graph *rebuild(struct graph *g, bool both) {
     bool *moved = NEW_ARRAY(g->arena, bool, n), any = false;
     for (node_id i = 0; i < n; i++) {
         behind[i] = moves_behind(g, &g->nodes.at[i], uses);
-        if (behind[i] != NONE) any = moved[behind[i]] = true;
+        if (behind[i] != NO_NODE) any = moved[behind[i]] = true;
     }
     if (!any) return g;
     struct graph *to = graph_like(g);
     for (node_id i = 0; i < n; i++) {
-        node_id c = behind[i], as_it_was = NONE;
+        node_id c = behind[i], as_it_was = NO_NODE;
         bool goes = moved[i] && !both;
-        if (c != NONE && both) {
+        if (c != NO_NODE && both) {
             as_it_was = graph_copy(to, g, i, map);
             map[c] = map[g->nodes.at[c].args[0].node];
         }
         map[i] = goes ? map[g->nodes.at[i].args[0].node] : graph_copy(to, g, i, map);
-        if (c == NONE) continue;
+        if (c == NO_NODE) continue;
         node_id x = g->nodes.at[c].args[0].node, was = map[x];
         map[x] = map[i];
         map[i] = graph_copy(to, g, c, map);

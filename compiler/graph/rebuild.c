@@ -1,5 +1,5 @@
-/* rebuild.c: graphs made anew from others: without what nobody needs, and with numbers in place of
- * symbolic sizes.
+/* rebuild.c: graphs made anew from others: without what nobody needs, with numbers in place of
+ * symbolic sizes, and with pairs of nodes as something else.
  *
  *   graph(%x: f32[s0], %y: f32[4]) {         prune     graph(%x: f32[s0]) {
  *     %sin = sin(%x)                                     %cos = cos(%x)
@@ -167,4 +167,23 @@ struct graph *graph_specialize(const struct graph *g, const ex *symbols, const i
     ex *to = NEW_ARRAY(a, ex, n);
     for (uint32_t i = 0; i < n; i++) to[i] = ex_const(g->ex, values[i]);
     return graph_substitute(g, symbols, to, n, a);
+}
+
+struct graph *graph_replace_pairs(struct graph *g, graph_find_fn *find, graph_put_fn *put) {
+    uint32_t n = g->nodes.n;
+    const uint32_t *uses = graph_use_counts(g);
+    node_id *with = NEW_ARRAY(g->arena, node_id, n), *map = NEW_ARRAY(g->arena, node_id, n);
+    bool *taken = NEW_ARRAY(g->arena, bool, n), any = false;
+    for (node_id i = 0; i < n; i++)
+        if ((with[i] = find(g, graph_node(g, i), uses)) != NO_NODE) taken[with[i]] = any = true;
+    if (!any) return g;
+    struct graph *to = graph_like(g);
+    for (node_id i = 0; i < n; i++) {
+        if (taken[i]) continue;
+        map[i] = with[i] == NO_NODE ? graph_copy(to, g, i, map)
+                                    : put(to, graph_node(g, i), graph_node(g, with[i]), map);
+    }
+    for (uint32_t i = 0; i < g->outputs.n; i++)
+        vec_push(to->arena, &to->outputs, map[g->outputs.at[i]]);
+    return to;
 }

@@ -17,17 +17,13 @@
  * Needs: a decomposed, simplified graph. */
 #include "graph/graph_impl.h"
 
-#define NONE UINT32_MAX
-
-static const struct node *at(const struct graph *g, node_id n) { return &g->nodes.at[n]; }
-
 static bool is_product(const struct node *n) { return n->op == OP_MM || n->op == OP_BMM; }
 
 /* Per node: does a product read it, as it is or turned? */
 static bool *find_factors(const struct graph *g) {
     bool *factor = NEW_ARRAY(g->arena, bool, g->nodes.n);
     for (node_id n = g->nodes.n; n-- > 0;) {
-        const struct node *x = at(g, n);
+        const struct node *x = graph_node(g, n);
         bool reads = is_product(x) || (factor[n] && x->op == OP_PERMUTE);
         for (int i = 0; i < x->n_args && reads; i++)
             if (x->args[i].kind == ARG_NODE) factor[x->args[i].node] = true;
@@ -38,31 +34,31 @@ static bool *find_factors(const struct graph *g) {
 /* Has it elements of its own that may be stored in another order? A product's, and, unless others
  * read them as they are, those that are computed one by one. */
 static bool may_be_stored(const struct graph *g, const uint32_t *uses, node_id n) {
-    const struct node *x = at(g, n);
+    const struct node *x = graph_node(g, n);
     return is_product(x) || (op_info(x->op)->class == POINTWISE && uses[n] == 1);
 }
 
 /* The permutation that view n copies through, of such a result alone, whose last dimension stays;
- * NONE: it is no such view. */
+ * NO_NODE: it is no such view. */
 static node_id find_permutation(const struct graph *g, const uint32_t *uses, node_id n) {
     int from[WS_MAX_RANK];
-    const struct node *view = at(g, n);
-    if (view->op != OP_VIEW) return NONE;
+    const struct node *view = graph_node(g, n);
+    if (view->op != OP_VIEW) return NO_NODE;
     node_id p = view->args[0].node;
-    const struct node *permuted = at(g, p);
+    const struct node *permuted = graph_node(g, p);
     int rank = permuted->meta.rank;
-    if (permuted->op != OP_PERMUTE || rank < 2) return NONE;
+    if (permuted->op != OP_PERMUTE || rank < 2) return NO_NODE;
     permutation_of(g->ex, permuted->op, permuted->args, rank, from);
-    if (from[rank - 1] != rank - 1 || meta_is_contiguous(g->ex, &permuted->meta)) return NONE;
+    if (from[rank - 1] != rank - 1 || meta_is_contiguous(g->ex, &permuted->meta)) return NO_NODE;
     node_id x = permuted->args[0].node;
-    while (at(g, x)->op == OP_VIEW) {
-        node_id shown = at(g, x)->args[0].node;
-        if (uses[shown] != 1) return NONE;
+    while (graph_node(g, x)->op == OP_VIEW) {
+        node_id shown = graph_node(g, x)->args[0].node;
+        if (uses[shown] != 1) return NO_NODE;
         x = shown;
     }
     /* What is computed is so in one order for all who read it. */
-    bool one = uses[p] == 1 || !is_product(at(g, x));
-    return one && may_be_stored(g, uses, x) ? p : NONE;
+    bool one = uses[p] == 1 || !is_product(graph_node(g, x));
+    return one && may_be_stored(g, uses, x) ? p : NO_NODE;
 }
 
 static node_id add(struct graph *to, enum op op, node_id x, struct arg second,
@@ -77,11 +73,11 @@ static node_id add(struct graph *to, enum op op, node_id x, struct arg second,
 
 /* c, which is node p of g as it is stored, in the order of p's operand. */
 static node_id put_back(struct graph *to, const struct graph *g, node_id p, node_id c) {
-    int from[WS_MAX_RANK], rank = at(g, p)->meta.rank;
+    int from[WS_MAX_RANK], rank = graph_node(g, p)->meta.rank;
     ex dims[WS_MAX_RANK];
-    permutation_of(g->ex, OP_PERMUTE, at(g, p)->args, rank, from);
+    permutation_of(g->ex, OP_PERMUTE, graph_node(g, p)->args, rank, from);
     for (int d = 0; d < rank; d++) dims[from[d]] = ex_const(to->ex, d);
-    return add(to, OP_PERMUTE, c, arg_ints(to, dims, (uint32_t)rank), at(g, p));
+    return add(to, OP_PERMUTE, c, arg_ints(to, dims, (uint32_t)rank), graph_node(g, p));
 }
 
 struct graph *graph_store_reshaped(struct graph *g) {
@@ -92,8 +88,9 @@ struct graph *graph_store_reshaped(struct graph *g) {
     node_id *map = NEW_ARRAY(g->arena, node_id, g->nodes.n);
     for (uint32_t i = 0; i < g->outputs.n; i++) returned[g->outputs.at[i]] = true;
     for (node_id n = 0; n < g->nodes.n; n++) {
-        node_id p = factor[n] ? find_permutation(g, uses, n) : NONE;
-        if (p == NONE || returned[at(g, p)->args[0].node]) continue; /* it keeps its strides */
+        node_id p = factor[n] ? find_permutation(g, uses, n) : NO_NODE;
+        if (p == NO_NODE || returned[graph_node(g, p)->args[0].node])
+            continue; /* it keeps its strides */
         any = stored[p] = true;
     }
     if (!any) return g;
@@ -101,7 +98,7 @@ struct graph *graph_store_reshaped(struct graph *g) {
     for (node_id n = 0; n < g->nodes.n; n++) {
         map[n] = graph_copy(to, g, n, map);
         if (!stored[n]) continue;
-        const struct node *x = at(g, n);
+        const struct node *x = graph_node(g, n);
         node_id of = x->args[0].node;
         map[n] = add(to, OP_CONVERT, map[n], arg_dtype(x->meta.dtype), x);
         if (uses[of] > 1) map[of] = put_back(to, g, n, map[n]);

@@ -19,10 +19,9 @@
  * them, with rows of the weight of its own: then all that a step leaves has one shape. The whole,
  * of all steps, is put together behind the loop. */
 #include "graph/decompose.h"
-#include "graph/graph.h"
+#include "graph/graph_impl.h"
 #include "graph/loop.h"
 
-#define NONE UINT32_MAX
 enum { MOST_PIECES = 8 };
 
 struct piece {
@@ -52,7 +51,7 @@ struct rotation {
     struct graph *to;     /* the new body */
     VEC(node_id) outputs; /* of that, nodes of the old one */
     VEC(struct loop_role) roles;
-    VEC(node_id) operands; /* of g, or NONE: zeros, of: */
+    VEC(node_id) operands; /* of g, or NO_NODE: zeros, of: */
     VEC(node_id) like;     /* a node of the body */
 };
 
@@ -290,7 +289,7 @@ static void add_inputs(struct rotation *r, node_id *map) {
         for (int k = 0; k < b->n && b->ends; k++) {
             struct loop_role role = {.is = LOOP_IS_CARRIED, .output = b->output[k]};
             b->input[k] = r->to->inputs.n;
-            add_input(r, b->at[k].node, role, NONE);
+            add_input(r, b->at[k].node, role, NO_NODE);
         }
     }
 }
@@ -299,14 +298,14 @@ static void add_inputs(struct rotation *r, node_id *map) {
 static node_id product_of_pieces(const struct rotation *r, struct build *b, node_id id,
                                  const struct bridge *x, const node_id *left,
                                  const node_id *value) {
-    node_id right = value[node_at(r, id)->args[1].node], sum = NONE;
+    node_id right = value[node_at(r, id)->args[1].node], sum = NO_NODE;
     int dim = meta_of(b, right)->rank - 2;
     for (int k = 0; k < x->n; k++) {
         ex begin = ex_const(b->g->ex, x->at[k].begin),
            end = ex_const(b->g->ex, x->at[k].begin + x->at[k].size);
         node_id product = call(b, node_at(r, id)->op, arg_node(left[k]),
                                arg_node(cut(b, right, dim, begin, end)));
-        sum = sum == NONE ? product : binary(b, OP_ADD, sum, product);
+        sum = sum == NO_NODE ? product : binary(b, OP_ADD, sum, product);
     }
     return sum;
 }
@@ -439,7 +438,7 @@ static node_id *operands_of(struct build *b, const struct rotation *r, const nod
     for (uint32_t i = 0; i < r->operands.n; i++) {
         struct meta m = node_at(r, r->like.at[i])->meta;
         meta_contiguous(b->g->ex, &m);
-        operands[i] = r->operands.at[i] == NONE ? full(b, &m, 0) : map[r->operands.at[i]];
+        operands[i] = r->operands.at[i] == NO_NODE ? full(b, &m, 0) : map[r->operands.at[i]];
     }
     return operands;
 }
@@ -462,11 +461,11 @@ static node_id rebuilt(struct build *b, const struct graph *g, node_id id,
                        const struct rotated *made, const node_id *map) {
     const struct node *x = &g->nodes.at[id];
     bool last = loop_shows_last(g, id);
-    node_id loop = x->op == OP_LOOP ? id : last ? x->args[0].node : NONE;
-    const struct rotated *of = loop == NONE ? NULL : &made[first_of(g, loop)];
+    node_id loop = x->op == OP_LOOP ? id : last ? x->args[0].node : NO_NODE;
+    const struct rotated *of = loop == NO_NODE ? NULL : &made[first_of(g, loop)];
     if (!of || !of->r) return graph_copy(b->g, g, id, map);
     uint32_t k = loop_output(g, g->nodes.at[loop].args);
-    if (is_end(of->r, k)) return last ? last_end(b, of->r, of->operands, map, k) : NONE;
+    if (is_end(of->r, k)) return last ? last_end(b, of->r, of->operands, map, k) : NO_NODE;
     return last ? graph_copy(b->g, g, id, map) : output_of(b, of->r, of->operands, k);
 }
 

@@ -23,7 +23,6 @@ struct marks {
     bool *rounds; /* per node: its result is rounded */
 };
 
-static const struct node *at(const struct graph *g, node_id n) { return &g->nodes.at[n]; }
 static enum op_class class_of(const struct node *n) { return op_info(n->op)->class; }
 
 static bool is_narrow(const struct node *n) {
@@ -31,8 +30,8 @@ static bool is_narrow(const struct node *n) {
 }
 
 static node_id behind_views(const struct graph *g, node_id n) {
-    while (class_of(at(g, n)) == VIEW && at(g, n)->args[0].kind == ARG_NODE)
-        n = at(g, n)->args[0].node;
+    while (class_of(graph_node(g, n)) == VIEW && graph_node(g, n)->args[0].kind == ARG_NODE)
+        n = graph_node(g, n)->args[0].node;
     return n;
 }
 
@@ -40,7 +39,7 @@ static bool is_extremum(const struct node *n) { return n->op == OP_AMAX || n->op
 
 /* Is n made of x element by element, or an extremum of such? */
 static bool made_of(const struct graph *g, node_id n, node_id x, int *steps) {
-    const struct node *of = at(g, n);
+    const struct node *of = graph_node(g, n);
     const node_id *nodes;
     if (n == x) return true;
     bool passes = class_of(of) == POINTWISE || class_of(of) == VIEW || is_extremum(of);
@@ -53,13 +52,13 @@ static bool made_of(const struct graph *g, node_id n, node_id x, int *steps) {
 
 /* All of 16 bits that n is made of, as far as it is computed; false: a product's, or too much. */
 static bool mark_chain(struct marks *m, node_id n, bool *mark, int *left) {
-    const struct node *x = at(m->g, n);
+    const struct node *x = graph_node(m->g, n);
     const node_id *nodes;
     if (x->op == OP_INPUT || mark[n]) return true;
     enum op_class class = class_of(x);
     if (class == MATMUL || op_convolves(x->op) || op_is_random(x->op) || --*left < 0) return false;
     bool rounded = x->op == OP_CAST && is_narrow(x) && x->args[0].kind == ARG_NODE &&
-                   at(m->g, x->args[0].node)->meta.dtype != x->meta.dtype;
+                   graph_node(m->g, x->args[0].node)->meta.dtype != x->meta.dtype;
     mark[n] = is_narrow(x) && !rounded && (class == POINTWISE || class == REDUCE || class == SCAN);
     for (int i = 0; i < x->n_args; i++)
         for (int k = arg_nodes(&x->args[i], &nodes); k-- > 0;)
@@ -72,8 +71,9 @@ static void note(struct marks *m, node_id x, node_id extremum) {
     int steps = MOST_STEPS, left = MOST_CHAIN;
     x = behind_views(g, x);
     extremum = behind_views(g, extremum);
-    if (!is_narrow(at(g, x)) || at(g, x)->op == OP_INPUT || !is_extremum(at(g, extremum)) ||
-        is_extremum(at(g, x)) || !made_of(g, extremum, x, &steps))
+    if (!is_narrow(graph_node(g, x)) || graph_node(g, x)->op == OP_INPUT ||
+        !is_extremum(graph_node(g, extremum)) || is_extremum(graph_node(g, x)) ||
+        !made_of(g, extremum, x, &steps))
         return;
     bool *mark = NEW_ARRAY(g->arena, bool, g->nodes.n);
     if (!mark_chain(m, x, mark, &left)) return;
@@ -93,7 +93,7 @@ struct graph *graph_round_once(struct graph *g) {
     bool any = false;
     if (g->chain.n) return g;
     for (node_id n = 0; n < g->nodes.n; n++) {
-        const struct node *c = at(g, n);
+        const struct node *c = graph_node(g, n);
         if (class_of(c) == LOOP) return g;
         if (!op_compares(c->op) || c->args[0].kind != ARG_NODE || c->args[1].kind != ARG_NODE)
             continue;
@@ -105,7 +105,7 @@ struct graph *graph_round_once(struct graph *g) {
     struct graph *to = graph_like(g);
     node_id *map = NEW_ARRAY(g->arena, node_id, g->nodes.n);
     for (node_id n = 0; n < g->nodes.n; n++) {
-        const struct node *x = at(g, n);
+        const struct node *x = graph_node(g, n);
         map[n] = graph_copy(to, g, n, map);
         if (!m.rounds[n]) continue;
         node_id wide = call(to, OP_CONVERT, map[n], DT_F32, x->where);

@@ -16,8 +16,6 @@
 
 #include "graph/graph_impl.h"
 
-static const struct node *at(const struct graph *g, node_id n) { return &g->nodes.at[n]; }
-
 static bool is_product(const struct node *n) { return n->op == OP_MM || n->op == OP_BMM; }
 static bool is_view(const struct node *n) { return op_info(n->op)->class == VIEW; }
 
@@ -27,7 +25,7 @@ static bool *find_factors(const struct graph *g) {
     for (node_id id = 0; id < g->nodes.n; id++) factor[id] = true;
     for (uint32_t i = 0; i < g->outputs.n; i++) factor[g->outputs.at[i]] = false;
     for (node_id id = g->nodes.n; id-- > 0;) {
-        const struct node *n = at(g, id);
+        const struct node *n = graph_node(g, id);
         bool passes = is_product(n) || (is_view(n) && factor[id]);
         for (int i = 0; i < n->n_args && !passes; i++) {
             const node_id *of;
@@ -39,18 +37,19 @@ static bool *find_factors(const struct graph *g) {
 
 /* Does it lie in memory as a part of something, or as an input? */
 static bool is_part(const struct graph *g, node_id id) {
-    for (; is_view(at(g, id)); id = at(g, id)->args[0].node)
-        if (at(g, id)->op == OP_SLICE) return true;
-    return at(g, id)->op == OP_INPUT;
+    for (; is_view(graph_node(g, id)); id = graph_node(g, id)->args[0].node)
+        if (graph_node(g, id)->op == OP_SLICE) return true;
+    return graph_node(g, id)->op == OP_INPUT;
 }
 
 /* The tensor and the number of such a scaling; false: it is none. */
 static bool find_scale(const struct graph *g, node_id id, const bool *factor, double *by) {
-    const struct node *n = at(g, id);
+    const struct node *n = graph_node(g, id);
     enum dtype d = n->meta.dtype;
     if ((n->op != OP_MUL && n->op != OP_DIV) || !factor[id] || (d != DT_F32 && d != DT_BF16))
         return false;
-    if (n->args[0].kind != ARG_NODE || at(g, n->args[0].node)->meta.dtype != d) return false;
+    if (n->args[0].kind != ARG_NODE || graph_node(g, n->args[0].node)->meta.dtype != d)
+        return false;
     if (n->args[1].kind != ARG_INT && n->args[1].kind != ARG_FLOAT) return false;
     if (n->args[1].kind == ARG_INT && !ex_is_const(g->ex, n->args[1].i, NULL)) return false;
     static const double MOST_SCALE = 1 << 16;
@@ -78,7 +77,7 @@ struct graph *graph_scales_last(struct graph *g) {
     struct graph *to = graph_like(g);
     node_id *map = NEW_ARRAY(g->arena, node_id, g->nodes.n);
     for (node_id id = 0; id < g->nodes.n; id++) {
-        const struct node *n = at(g, id);
+        const struct node *n = graph_node(g, id);
         by[id] = 1;
         if (find_scale(g, id, factor, &by[id])) {
             map[id] = map[n->args[0].node];

@@ -11,10 +11,6 @@
  * Needs: a decomposed, simplified graph. Breaks: nothing, but for the sign of a sum that is 0. */
 #include "graph/graph_impl.h"
 
-#define NONE UINT32_MAX
-
-static const struct node *at(const struct graph *g, node_id n) { return &g->nodes.at[n]; }
-
 /* Does every element of n leave what a scan has so far as it is? */
 static bool is_identity(const struct graph *g, const struct node *n, enum op scan) {
     if (n->op != OP_FULL) return false;
@@ -23,19 +19,19 @@ static bool is_identity(const struct graph *g, const struct node *n, enum op sca
     return known && arg_number(g, fill) == (scan == OP_CUMPROD ? 1 : 0);
 }
 
-/* The scan that stands last in a concatenation, behind nothing but such elements; or NONE. */
+/* The scan that stands last in a concatenation, behind nothing but such elements; or NO_NODE. */
 static node_id scan_of(const struct graph *g, const struct node *cat, const uint32_t *uses) {
-    if (cat->op != OP_CAT || cat->args[0].nodes.n < 2) return NONE;
+    if (cat->op != OP_CAT || cat->args[0].nodes.n < 2) return NO_NODE;
     const struct arg *parts = &cat->args[0];
     node_id last = parts->nodes.at[parts->nodes.n - 1];
-    const struct node *scan = at(g, last);
-    if ((scan->op != OP_CUMSUM && scan->op != OP_CUMPROD) || uses[last] != 1) return NONE;
-    const struct node *x = at(g, scan->args[0].node);
+    const struct node *scan = graph_node(g, last);
+    if ((scan->op != OP_CUMSUM && scan->op != OP_CUMPROD) || uses[last] != 1) return NO_NODE;
+    const struct node *x = graph_node(g, scan->args[0].node);
     bool one_type = x->meta.dtype == scan->meta.dtype && cat->meta.dtype == scan->meta.dtype;
-    if (!one_type || scan->args[1].i != cat->args[1].i) return NONE;
+    if (!one_type || scan->args[1].i != cat->args[1].i) return NO_NODE;
     for (uint32_t i = 0; i + 1 < parts->nodes.n; i++) {
-        const struct node *p = at(g, parts->nodes.at[i]);
-        if (p->meta.dtype != cat->meta.dtype || !is_identity(g, p, scan->op)) return NONE;
+        const struct node *p = graph_node(g, parts->nodes.at[i]);
+        if (p->meta.dtype != cat->meta.dtype || !is_identity(g, p, scan->op)) return NO_NODE;
     }
     return last;
 }
@@ -55,19 +51,5 @@ static node_id put_scan(struct graph *to, const struct node *cat, const struct n
 }
 
 struct graph *graph_scans_last(struct graph *g) {
-    uint32_t n = g->nodes.n;
-    const uint32_t *uses = graph_use_counts(g);
-    node_id *scan = NEW_ARRAY(g->arena, node_id, n), *map = NEW_ARRAY(g->arena, node_id, n);
-    bool *moved = NEW_ARRAY(g->arena, bool, n);
-    struct graph *to = graph_like(g);
-    for (node_id i = 0; i < n; i++)
-        if ((scan[i] = scan_of(g, at(g, i), uses)) != NONE) moved[scan[i]] = true;
-    for (node_id i = 0; i < n; i++) {
-        if (moved[i]) continue;
-        map[i] = scan[i] == NONE ? graph_copy(to, g, i, map)
-                                 : put_scan(to, at(g, i), at(g, scan[i]), map);
-    }
-    for (uint32_t i = 0; i < g->outputs.n; i++)
-        vec_push(to->arena, &to->outputs, map[g->outputs.at[i]]);
-    return to;
+    return graph_replace_pairs(g, scan_of, put_scan);
 }

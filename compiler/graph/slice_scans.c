@@ -12,8 +12,7 @@
  *
  * Needs: a decomposed, simplified graph. Breaks: nothing, but for the rounding of sums. */
 #include "graph/decompose.h"
-
-static const struct node *at(const struct graph *g, node_id n) { return &g->nodes.at[n]; }
+#include "graph/graph_impl.h"
 
 /* The part of its axis that is read of a scan: from `first` on, up to `end`. */
 struct part {
@@ -30,8 +29,8 @@ static int64_t axis_of(const struct graph *g, const struct node *scan) {
 /* Which slice of the scan along its axis node n is; false: none that begins at a known place. */
 static bool is_slice(const struct graph *g, const struct node *n, int64_t *first, int64_t *end) {
     int64_t dim;
-    if (n->op != OP_SLICE || at(g, n->args[0].node)->op != OP_CUMSUM) return false;
-    const struct node *scan = at(g, n->args[0].node);
+    if (n->op != OP_SLICE || graph_node(g, n->args[0].node)->op != OP_CUMSUM) return false;
+    const struct node *scan = graph_node(g, n->args[0].node);
     if (!ex_is_const(g->ex, n->args[1].i, &dim)) return false;
     return dim + (dim < 0 ? scan->meta.rank : 0) == axis_of(g, scan) &&
            ex_is_const(g->ex, n->args[2].i, first) && ex_is_const(g->ex, n->args[3].i, end) &&
@@ -43,7 +42,7 @@ static struct part *find_parts(struct graph *g, bool *any) {
     const uint32_t *uses = graph_use_counts(g);
     struct part *parts = NEW_ARRAY(g->arena, struct part, g->nodes.n);
     for (node_id i = 0; i < g->nodes.n; i++) {
-        const struct node *n = at(g, i);
+        const struct node *n = graph_node(g, i);
         int64_t first, end;
         if (!is_slice(g, n, &first, &end)) continue;
         struct part *p = &parts[n->args[0].node];
@@ -73,8 +72,8 @@ static node_id put_scan(struct graph *to, const struct node *scan, struct part p
 /* What shows a slice is a result with the strides of the whole. */
 static bool lie_alike(const struct graph *g, const struct graph *to) {
     for (uint32_t i = 0; i < g->outputs.n; i++) {
-        const struct meta *m = &at(g, g->outputs.at[i])->meta,
-                          *n = &at(to, to->outputs.at[i])->meta;
+        const struct meta *m = &graph_node(g, g->outputs.at[i])->meta,
+                          *n = &graph_node(to, to->outputs.at[i])->meta;
         for (int d = 0; d < m->rank; d++)
             if (m->stride[d] != n->stride[d]) return false;
     }
@@ -88,7 +87,7 @@ struct graph *graph_slice_scans(struct graph *g) {
     node_id *map = NEW_ARRAY(g->arena, node_id, g->nodes.n);
     struct graph *to = graph_like(g);
     for (node_id i = 0; i < g->nodes.n; i++) {
-        const struct node *n = at(g, i);
+        const struct node *n = graph_node(g, i);
         int64_t first, end;
         if (parts[i].readers) {
             map[i] = put_scan(to, n, parts[i], map[n->args[0].node]);

@@ -14,25 +14,21 @@
  * Needs: a decomposed, simplified graph. Breaks: nothing; values change by roundings. */
 #include "graph/graph_impl.h"
 
-#define NONE UINT32_MAX
-
 enum { HIGH = 20 };
-
-static const struct node *at(const struct graph *g, node_id n) { return &g->nodes.at[n]; }
 
 /* Operand i of n, if that is what `op` makes of something; or NULL. */
 static const struct node *made_by(const struct graph *g, const struct node *n, int i, enum op op) {
     if (n->args[i].kind != ARG_NODE) return NULL;
-    const struct node *x = at(g, n->args[i].node);
+    const struct node *x = graph_node(g, n->args[i].node);
     return x->op == op ? x : NULL;
 }
 
-/* x of log1p(exp(x)), which operand i of n is; or NONE. */
+/* x of log1p(exp(x)), which operand i of n is; or NO_NODE. */
 static node_id softplus_of(const struct graph *g, const struct node *n, int i,
                            const uint32_t *uses) {
     const struct node *log = made_by(g, n, i, OP_LOG1P);
     const struct node *exp = log ? made_by(g, log, 0, OP_EXP) : NULL;
-    return exp && uses[n->args[i].node] == 1 ? exp->args[0].node : NONE;
+    return exp && uses[n->args[i].node] == 1 ? exp->args[0].node : NO_NODE;
 }
 
 /* The same with a threshold, above which it is x; one so low that this shows stays. */
@@ -41,21 +37,21 @@ static node_id linear_softplus_of(const struct graph *g, const struct node *n,
     const int LOWEST = 15;
     const struct node *where = made_by(g, n, 0, OP_WHERE);
     const struct node *above = where ? made_by(g, where, 0, OP_GT) : NULL;
-    if (!above || uses[n->args[0].node] != 1 || where->args[1].kind != ARG_NODE) return NONE;
+    if (!above || uses[n->args[0].node] != 1 || where->args[1].kind != ARG_NODE) return NO_NODE;
     node_id x = softplus_of(g, where, 2, uses);
-    bool of_x = x != NONE && where->args[1].node == x && above->args[0].kind == ARG_NODE &&
+    bool of_x = x != NO_NODE && where->args[1].node == x && above->args[0].kind == ARG_NODE &&
                 above->args[0].node == x;
     bool known = above->args[1].kind == ARG_FLOAT ||
                  (above->args[1].kind == ARG_INT && ex_is_const(g->ex, above->args[1].i, NULL));
-    return of_x && known && arg_number(g, &above->args[1]) >= LOWEST ? x : NONE;
+    return of_x && known && arg_number(g, &above->args[1]) >= LOWEST ? x : NO_NODE;
 }
 
-/* x, if n is tanh(softplus(x)) of a type that has exp(2 HIGH); or NONE. */
+/* x, if n is tanh(softplus(x)) of a type that has exp(2 HIGH); or NO_NODE. */
 static node_id find(const struct graph *g, const struct node *n, const uint32_t *uses) {
-    if (n->op != OP_TANH || (n->meta.dtype != DT_F32 && n->meta.dtype != DT_F64)) return NONE;
+    if (n->op != OP_TANH || (n->meta.dtype != DT_F32 && n->meta.dtype != DT_F64)) return NO_NODE;
     node_id x = softplus_of(g, n, 0, uses);
-    if (x == NONE) x = linear_softplus_of(g, n, uses);
-    return x != NONE && at(g, x)->meta.dtype == n->meta.dtype ? x : NONE;
+    if (x == NO_NODE) x = linear_softplus_of(g, n, uses);
+    return x != NO_NODE && graph_node(g, x)->meta.dtype == n->meta.dtype ? x : NO_NODE;
 }
 
 static node_id call(struct graph *to, const struct node *like, enum op op, struct arg a,
@@ -81,11 +77,12 @@ struct graph *graph_divide_softplus(struct graph *g) {
     uint32_t n = g->nodes.n, found = 0;
     const uint32_t *uses = graph_use_counts(g);
     node_id *x = NEW_ARRAY(g->arena, node_id, n), *map = NEW_ARRAY(g->arena, node_id, n);
-    for (node_id i = 0; i < n; i++) found += (x[i] = find(g, at(g, i), uses)) != NONE;
+    for (node_id i = 0; i < n; i++) found += (x[i] = find(g, graph_node(g, i), uses)) != NO_NODE;
     if (!found) return g;
     struct graph *to = graph_like(g);
     for (node_id i = 0; i < n; i++)
-        map[i] = x[i] == NONE ? graph_copy(to, g, i, map) : put_quotient(to, at(g, i), map[x[i]]);
+        map[i] = x[i] == NO_NODE ? graph_copy(to, g, i, map)
+                                 : put_quotient(to, graph_node(g, i), map[x[i]]);
     for (uint32_t i = 0; i < g->outputs.n; i++)
         vec_push(to->arena, &to->outputs, map[g->outputs.at[i]]);
     return graph_simplify(to); /* what nobody reads any more goes */

@@ -29,8 +29,7 @@
  *
  * Needs: a captured, simplified graph. Keeps: values, but for rounding. */
 #include "graph/decompose.h"
-
-#define NONE UINT32_MAX
+#include "graph/graph_impl.h"
 
 enum { MOST_SPATIAL = 3, MOST_TAPS = 16 };
 
@@ -48,7 +47,7 @@ struct wide {
 };
 
 struct total {
-    node_id convolution; /* NONE: there is none */
+    node_id convolution; /* NO_NODE: there is none */
     int spatial;
     bool summed[MOST_SPATIAL];
     struct taps taps[MOST_SPATIAL];
@@ -56,8 +55,6 @@ struct total {
     bool mean, windows;
     struct wide wide[MOST_SPATIAL]; /* windows */
 };
-
-static const struct node *at(const struct graph *g, node_id n) { return &g->nodes.at[n]; }
 
 /* What tap t of dimension k reads, of so many positions `out` of the result; false: steps that are
  * not one, too many taps, or none of what all read. */
@@ -67,7 +64,8 @@ static bool find_taps(const struct graph *g, const struct node *c, int k, int64_
     int64_t stride = arg_entry(g, &c->args[3], i, 1), padding = arg_entry(g, &c->args[4], i, 0),
             apart = arg_entry(g, &c->args[5], i, 1), size;
     bool transposed = c->args[6].b;
-    const struct meta *x = &at(g, c->args[0].node)->meta, *w = &at(g, c->args[1].node)->meta;
+    const struct meta *x = &graph_node(g, c->args[0].node)->meta,
+                      *w = &graph_node(g, c->args[1].node)->meta;
     if (!ex_is_const(g->ex, w->size[2 + k], &r->n) || r->n < 1 || r->n > MOST_TAPS) return false;
     if (!ex_is_const(g->ex, x->size[x->rank - (int)arg_number(g, &c->args[9]) + k], &size))
         return false;
@@ -90,23 +88,25 @@ static bool find_taps(const struct graph *g, const struct node *c, int k, int64_
 /* A number, or a tensor of no dimensions. */
 static bool is_one(const struct graph *g, const struct arg *a) {
     return a->kind == ARG_INT || a->kind == ARG_FLOAT ||
-           (a->kind == ARG_NODE && at(g, a->node)->meta.rank == 0);
+           (a->kind == ARG_NODE && graph_node(g, a->node)->meta.rank == 0);
 }
 
 /* The operand of what multiplies by a number, or, for a mean, adds one. */
 static node_id linear_operand(const struct graph *g, node_id id, bool mean) {
-    const struct node *n = at(g, id);
+    const struct node *n = graph_node(g, id);
     bool scales = n->op == OP_MUL || n->op == OP_DIV, shifts = n->op == OP_ADD || n->op == OP_SUB;
-    if (n->meta.dtype != DT_F32 || !n->meta.rank || !(scales || (shifts && mean))) return NONE;
+    if (n->meta.dtype != DT_F32 || !n->meta.rank || !(scales || (shifts && mean))) return NO_NODE;
     if (n->args[0].kind == ARG_NODE && is_one(g, &n->args[1])) return n->args[0].node;
     bool either = n->op == OP_MUL || n->op == OP_ADD;
-    return either && n->args[1].kind == ARG_NODE && is_one(g, &n->args[0]) ? n->args[1].node : NONE;
+    return either && n->args[1].kind == ARG_NODE && is_one(g, &n->args[0]) ? n->args[1].node
+                                                                           : NO_NODE;
 }
 
 /* Which dimensions of its operand n sums up; 0: it does something else. */
 static uint32_t summed_dims(const struct graph *g, const struct node *n, bool *mean) {
-    int rank =
-        n->op == OP_INPUT || n->args[0].kind != ARG_NODE ? 0 : at(g, n->args[0].node)->meta.rank;
+    int rank = n->op == OP_INPUT || n->args[0].kind != ARG_NODE
+                   ? 0
+                   : graph_node(g, n->args[0].node)->meta.rank;
     *mean = n->op != OP_SUM;
     if (n->meta.dtype != DT_F32 || !rank) return 0;
     if (n->op == OP_SUM || n->op == OP_MEAN) return dims_of(g, n, "dim", rank);
@@ -124,21 +124,22 @@ static double elements(const struct graph *g, const struct meta *m) {
 
 /* Each element of the input, or of the output, meets all taps of a group's channels. */
 static double multiplied(const struct graph *g, const struct node *c) {
-    const struct meta *x = &at(g, c->args[0].node)->meta, *w = &at(g, c->args[1].node)->meta;
+    const struct meta *x = &graph_node(g, c->args[0].node)->meta,
+                      *w = &graph_node(g, c->args[1].node)->meta;
     return elements(g, c->args[6].b ? x : &c->meta) * elements(g, w) /
            (double)ex_hint(g->ex, w->size[0]);
 }
 
-/* The convolution that n reads, perhaps by way of what is linear; NONE: others read it, too. */
+/* The convolution that n reads, perhaps by way of what is linear; NO_NODE: others read it, too. */
 static node_id find_convolution(const struct graph *g, const struct node *n, const uint32_t *uses,
                                 bool mean, double least) {
     node_id id = n->args[0].node;
-    for (node_id next; (next = linear_operand(g, id, mean)) != NONE; id = next)
-        if (uses[id] != 1) return NONE;
-    const struct node *c = at(g, id);
-    if (c->op != OP_CONVOLUTION || c->meta.dtype != DT_F32 || uses[id] != 1) return NONE;
-    bool f32 = at(g, c->args[0].node)->meta.dtype == DT_F32;
-    return f32 && multiplied(g, c) >= least ? id : NONE;
+    for (node_id next; (next = linear_operand(g, id, mean)) != NO_NODE; id = next)
+        if (uses[id] != 1) return NO_NODE;
+    const struct node *c = graph_node(g, id);
+    if (c->op != OP_CONVOLUTION || c->meta.dtype != DT_F32 || uses[id] != 1) return NO_NODE;
+    bool f32 = graph_node(g, c->args[0].node)->meta.dtype == DT_F32;
+    return f32 && multiplied(g, c) >= least ? id : NO_NODE;
 }
 
 static bool find_sums(const struct graph *g, const struct node *c, uint32_t dims, struct total *t) {
@@ -158,7 +159,8 @@ static bool find_sums(const struct graph *g, const struct node *c, uint32_t dims
 /* Dimension k of pool n behind convolution c. */
 static bool find_wide(const struct graph *g, const struct node *c, const struct node *n, int k,
                       struct wide *d) {
-    const struct meta *x = &at(g, c->args[0].node)->meta, *w = &at(g, c->args[1].node)->meta;
+    const struct meta *x = &graph_node(g, c->args[0].node)->meta,
+                      *w = &graph_node(g, c->args[1].node)->meta;
     uint32_t i = (uint32_t)k;
     int spatial = (int)arg_number(g, &c->args[9]);
     int64_t stride = arg_entry(g, &c->args[3], i, 1), padding = arg_entry(g, &c->args[4], i, 0),
@@ -199,7 +201,8 @@ static bool is_plain_pool(const struct graph *g, const struct node *n) {
 static bool find_windows(const struct graph *g, const struct node *c, const struct node *n,
                          struct total *t) {
     const double MUCH = 0.75;
-    const struct meta *x = &at(g, c->args[0].node)->meta, *w = &at(g, c->args[1].node)->meta;
+    const struct meta *x = &graph_node(g, c->args[0].node)->meta,
+                      *w = &graph_node(g, c->args[1].node)->meta;
     double before = multiplied(g, c), after = before;
     if ((int)arg_number(g, &n->args[7]) != t->spatial) return false;
     for (int k = 0; k < t->spatial; k++) {
@@ -214,13 +217,13 @@ static bool find_windows(const struct graph *g, const struct node *c, const stru
 
 static struct total find_total(const struct graph *g, const struct node *n, const uint32_t *uses,
                                double least) {
-    struct total none = {.convolution = NONE}, t = none;
+    struct total none = {.convolution = NO_NODE}, t = none;
     t.windows = is_plain_pool(g, n);
     uint32_t dims = summed_dims(g, n, &t.mean);
     if (!dims && !t.windows) return none;
     t.convolution = find_convolution(g, n, uses, t.mean, least);
-    if (t.convolution == NONE) return none;
-    const struct node *c = at(g, t.convolution);
+    if (t.convolution == NO_NODE) return none;
+    const struct node *c = graph_node(g, t.convolution);
     t.spatial = (int)arg_number(g, &c->args[9]);
     return (t.windows ? find_windows(g, c, n, &t) : find_sums(g, c, dims, &t)) ? t : none;
 }
@@ -384,12 +387,13 @@ static node_id put_again(struct build *b, const struct node *n, node_id was, nod
 /* Total n of the convolution in the new graph, and what stands between. */
 static node_id put_total(struct build *b, const struct graph *g, node_id id, const struct total *t,
                          const node_id *map) {
-    const struct node *n = at(g, id), *c = at(g, t->convolution);
+    const struct node *n = graph_node(g, id), *c = graph_node(g, t->convolution);
     node_id x = n->args[0].node, *chain = NEW_ARRAY(b->g->arena, node_id, id + 1);
     int links = 0;
     for (; x != t->convolution; x = linear_operand(g, x, t->mean)) chain[links++] = x;
     node_id out = t->windows ? convolve_widely(b, c, n, t, map) : convolve_sums(b, c, t, map);
-    for (; links-- > 0; x = chain[links]) out = put_again(b, at(g, chain[links]), x, out, map);
+    for (; links-- > 0; x = chain[links])
+        out = put_again(b, graph_node(g, chain[links]), x, out, map);
     return t->windows ? out : put_again(b, n, x, out, map);
 }
 
@@ -399,10 +403,11 @@ static struct graph *rebuild(struct graph *g, double least, bool both) {
     struct total *totals = NEW_ARRAY(g->arena, struct total, n);
     bool *moved = NEW_ARRAY(g->arena, bool, n), any = false;
     for (node_id i = 0; i < n; i++) {
-        totals[i] = find_total(g, at(g, i), uses, least);
-        if (totals[i].convolution == NONE) continue;
+        totals[i] = find_total(g, graph_node(g, i), uses, least);
+        if (totals[i].convolution == NO_NODE) continue;
         any = true;
-        for (node_id x = at(g, i)->args[0].node;; x = linear_operand(g, x, totals[i].mean)) {
+        for (node_id x = graph_node(g, i)->args[0].node;;
+             x = linear_operand(g, x, totals[i].mean)) {
             moved[x] = true;
             if (x == totals[i].convolution) break;
         }
@@ -412,10 +417,10 @@ static struct graph *rebuild(struct graph *g, double least, bool both) {
     struct build b = {.g = to};
     node_id *map = NEW_ARRAY(g->arena, node_id, n);
     for (node_id i = 0; i < n; i++) {
-        bool total = totals[i].convolution != NONE;
+        bool total = totals[i].convolution != NO_NODE;
         if (both || (!total && !moved[i])) map[i] = graph_copy(to, g, i, map);
         if (!total) continue;
-        b.where = at(g, i)->where;
+        b.where = graph_node(g, i)->where;
         node_id out = put_total(&b, g, i, &totals[i], map);
         map[i] = both ? graph_op2(to, OP_MINIMUM, map[i], out) : out;
     }

@@ -15,10 +15,6 @@
 #include "graph/graph_impl.h"
 #include "graph/traits.h"
 
-#define NONE UINT32_MAX
-
-static const struct node *at(const struct graph *g, node_id n) { return &g->nodes.at[n]; }
-
 static bool is_product(const struct node *n) { return n->op == OP_MM || n->op == OP_BMM; }
 
 /* Does it have the last two dimensions of its operand the other way round, and the others as they
@@ -34,7 +30,7 @@ static bool turns(const struct graph *g, const struct node *n) {
 
 /* A view of as many rows and columns as its operand has. */
 static bool keeps_matrices(const struct graph *g, const struct node *n) {
-    const struct meta *x = &at(g, n->args[0].node)->meta;
+    const struct meta *x = &graph_node(g, n->args[0].node)->meta;
     bool same = n->op == OP_VIEW && n->meta.rank >= 2 && x->rank >= 2;
     for (int i = 1; i <= 2 && same; i++)
         same = n->meta.size[n->meta.rank - i] == x->size[x->rank - i];
@@ -48,7 +44,7 @@ static bool *find_reduced(const struct graph *g) {
     bool *reduced = NEW_ARRAY(g->arena, bool, g->nodes.n);
     for (uint32_t i = 0; i < g->outputs.n; i++) read[g->outputs.at[i]] = OTHERS;
     for (node_id n = g->nodes.n; n-- > 0;) {
-        const struct node *x = at(g, n);
+        const struct node *x = graph_node(g, n);
         enum op_class class = op_info(x->op)->class;
         uint8_t by = class == REDUCE ? REDUCED : class == VIEW ? read[n] : OTHERS;
         reduced[n] = read[n] == REDUCED;
@@ -62,19 +58,19 @@ static bool *find_reduced(const struct graph *g) {
     return reduced;
 }
 
-/* The product that n turns, which nobody else reads on the way; NONE: there is none. */
+/* The product that n turns, which nobody else reads on the way; NO_NODE: there is none. */
 static node_id find_product(const struct graph *g, const uint32_t *uses, node_id n) {
-    if (!turns(g, at(g, n))) return NONE;
-    node_id x = at(g, n)->args[0].node;
-    while (uses[x] == 1 && keeps_matrices(g, at(g, x))) x = at(g, x)->args[0].node;
-    return uses[x] == 1 && is_product(at(g, x)) ? x : NONE;
+    if (!turns(g, graph_node(g, n))) return NO_NODE;
+    node_id x = graph_node(g, n)->args[0].node;
+    while (uses[x] == 1 && keeps_matrices(g, graph_node(g, x))) x = graph_node(g, x)->args[0].node;
+    return uses[x] == 1 && is_product(graph_node(g, x)) ? x : NO_NODE;
 }
 
 struct pass {
     const struct graph *from;
     struct graph *to;
     node_id *map;
-    node_id *turned_by; /* per product; NONE: it stays */
+    node_id *turned_by; /* per product; NO_NODE: it stays */
     bool *gone;         /* what stands between a product and that, and that */
 };
 
@@ -87,7 +83,7 @@ static node_id call(struct graph *to, enum op op, const struct arg *args, int n,
 }
 
 static node_id put_turned(struct graph *to, node_id x, const struct node *like) {
-    int rank = at(to, x)->meta.rank;
+    int rank = graph_node(to, x)->meta.rank;
     ex dims[WS_MAX_RANK];
     for (int d = 0; d < rank; d++) dims[d] = ex_const(to->ex, d);
     dims[rank - 1] = ex_const(to->ex, rank - 2), dims[rank - 2] = ex_const(to->ex, rank - 1);
@@ -96,7 +92,7 @@ static node_id put_turned(struct graph *to, node_id x, const struct node *like) 
 }
 
 static void put_product(struct pass *s, node_id n) {
-    const struct node *x = at(s->from, n), *like = at(s->from, s->turned_by[n]);
+    const struct node *x = graph_node(s->from, n), *like = graph_node(s->from, s->turned_by[n]);
     struct arg factors[] = {arg_node(put_turned(s->to, s->map[x->args[1].node], x)),
                             arg_node(put_turned(s->to, s->map[x->args[0].node], x))};
     node_id product = call(s->to, x->op, factors, 2, x);
@@ -115,17 +111,17 @@ struct graph *graph_turn_products(struct graph *g) {
                      .gone = NEW_ARRAY(g->arena, bool, g->nodes.n)};
     bool any = false;
     for (node_id n = 0; n < g->nodes.n; n++) {
-        node_id x = reduced[n] ? find_product(g, uses, n) : NONE;
-        s.turned_by[n] = NONE;
-        if (x == NONE) continue;
+        node_id x = reduced[n] ? find_product(g, uses, n) : NO_NODE;
+        s.turned_by[n] = NO_NODE;
+        if (x == NO_NODE) continue;
         s.turned_by[x] = n;
-        for (node_id v = n; v != x; v = at(g, v)->args[0].node) s.gone[v] = true;
+        for (node_id v = n; v != x; v = graph_node(g, v)->args[0].node) s.gone[v] = true;
         any = true;
     }
     if (!any) return g;
     s.to = graph_like(g);
     for (node_id n = 0; n < g->nodes.n; n++) {
-        if (s.turned_by[n] != NONE)
+        if (s.turned_by[n] != NO_NODE)
             put_product(&s, n);
         else if (!s.gone[n])
             s.map[n] = graph_copy(s.to, g, n, s.map);

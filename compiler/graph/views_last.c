@@ -11,8 +11,6 @@
  * Needs: a decomposed, simplified graph. Breaks: nothing. */
 #include "graph/graph_impl.h"
 
-static const struct node *at(const struct graph *g, node_id n) { return &g->nodes.at[n]; }
-
 /* Has the view a dimension that is the one along which it was scanned? */
 static bool keeps_axis(struct graph *g, const struct node *view, const struct node *scan) {
     struct exprs *p = g->ex;
@@ -31,7 +29,7 @@ static bool keeps_axis(struct graph *g, const struct node *view, const struct no
 
 static bool splits_scan(struct graph *g, const struct node *n) {
     if (n->op != OP_VIEW) return false;
-    const struct node *x = at(g, n->args[0].node);
+    const struct node *x = graph_node(g, n->args[0].node);
     return op_info(x->op)->class == SCAN && x->meta.rank && !keeps_axis(g, n, x);
 }
 
@@ -41,11 +39,11 @@ struct graph *graph_views_last(struct graph *g) {
     node_id *inner = NEW_ARRAY(g->arena, node_id, n); /* in the shape of the scan */
     node_id *view = NEW_ARRAY(g->arena, node_id, n);  /* by which it is seen */
     bool any = false;
-    for (node_id i = 0; i < n; i++) any |= splits_scan(g, at(g, i));
+    for (node_id i = 0; i < n; i++) any |= splits_scan(g, graph_node(g, i));
     if (!any) return g;
     struct graph *to = graph_like(g);
     for (node_id i = 0; i < n; i++) {
-        const struct node *x = at(g, i);
+        const struct node *x = graph_node(g, i);
         node_id of = only_operand_of(x);
         inner[i] = NO_NODE;
         if (splits_scan(g, x)) inner[i] = map[x->args[0].node], view[i] = i;
@@ -58,8 +56,8 @@ struct graph *graph_views_last(struct graph *g) {
             args[a] = x->args[a].kind == ARG_NODE ? arg_node(inner[of]) : x->args[a];
         inner[i] = graph_call_like(to, "views last", x, args), view[i] = view[of];
         to->nodes.at[inner[i]].origin = x->origin;
-        struct arg seen[] = {arg_node(inner[i]), at(g, view[i])->args[1]};
-        map[i] = graph_call_like(to, "views last", at(g, view[i]), seen);
+        struct arg seen[] = {arg_node(inner[i]), graph_node(g, view[i])->args[1]};
+        map[i] = graph_call_like(to, "views last", graph_node(g, view[i]), seen);
         to->nodes.at[map[i]].origin = x->origin;
     }
     for (uint32_t i = 0; i < g->outputs.n; i++)
