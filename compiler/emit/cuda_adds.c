@@ -163,12 +163,32 @@ static void put_landings(struct emitter *w) {
     close_brace(w);
 }
 
-static void put_launch(struct emitter *w, const char *what, bool scales) {
-    const struct phase *f = &w->p->phases.at[0];
-    const struct layout *main_layout = w->y;
-    struct layout one = *w->y; /* a thread has an element of each source */
+/* What a thread's sources bring, an element of each. What is declared for that is out of scope
+ * behind it. */
+static void put_sources(struct emitter *w, const struct phase *f) {
+    const struct layout *all = w->y;
+    struct layout one = *all;
     size_t bytes = w->k->values.n * sizeof *w->where;
     void *where = memcpy(arena_alloc(w->arena, bytes), w->where, bytes);
+    one.ex = one.vec = 1;
+    w->y = &one;
+    put_landings(w);
+    if (one.adds_here) {
+        line(w, "__syncthreads();");
+        open_scope(w);
+    }
+    w->by_source = true;
+    declare_packs(w, f);
+    put_loads(w, f);
+    put_tile(w, f);
+    w->by_source = false;
+    if (one.adds_here) close_brace(w);
+    w->y = all;
+    memcpy(w->where, where, bytes);
+}
+
+static void put_launch(struct emitter *w, const char *what, bool scales) {
+    const struct phase *f = &w->p->phases.at[0];
     int64_t inner = ex_hint(w->k->ex, w->k->landing->inner),
             all = kernel_size(w->k, AXIS_R) * inner * layout_spans(w->k);
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];
@@ -187,17 +207,10 @@ static void put_launch(struct emitter *w, const char *what, bool scales) {
     line(w, "const k_idx nx = %s, nr = %s, rows = %s;", ex_text(w, w->k->bound[AXIS_X]),
          ex_text(w, w->k->bound[AXIS_R]), ex_text(w, w->k->landing->rows));
     put_places(w, f);
-    one.ex = one.vec = 1;
-    w->y = &one, w->scales = scales;
-    put_landings(w);
-    w->by_source = true;
-    declare_packs(w, f);
-    put_loads(w, f);
-    put_tile(w, f);
-    w->by_source = false;
-    w->y = main_layout, w->scales = false;
+    w->scales = scales;
+    put_sources(w, f);
+    w->scales = false;
     close_brace(w);
-    memcpy(w->where, where, bytes); /* what was declared is out of scope */
 }
 
 void emit_cuda_adds(struct emitter *w) {
@@ -250,26 +263,10 @@ static void put_sums_here(struct emitter *w, const struct phase *f) {
 
 void put_added_here(struct emitter *w) {
     const struct phase *f = &w->p->phases.at[0];
-    const struct layout *main_layout = w->y;
-    struct layout one = *w->y; /* a thread has an element of each source */
     int all = (int)f->reduce.n * w->y->bx, bits = layout_adds_bits(w->k);
-    size_t bytes = w->k->values.n * sizeof *w->where;
-    void *where = memcpy(arena_alloc(w->arena, bytes), w->where, bytes);
     put_sums_here(w, f);
     for (uint32_t i = 0; i < f->reduce.n; i++) line(w, "float kept%u[%d];", i, w->y->ur);
-    one.ex = 1;
-    w->y = &one;
-    put_landings(w);
-    line(w, "__syncthreads();");
-    open_scope(w);
-    w->by_source = true;
-    declare_packs(w, f);
-    put_loads(w, f);
-    put_tile(w, f);
-    w->by_source = false;
-    close_brace(w);
-    w->y = main_layout;
-    memcpy(w->where, where, bytes); /* what was declared is out of scope */
+    put_sources(w, f);
     line(w, "__syncthreads();");
     open_unrolled(w, "u", w->y->ur);
     open_brace(w, "if (places[u] != 0xffffffffu)");
