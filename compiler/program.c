@@ -212,24 +212,22 @@ static void list_outputs(struct compile *c) {
 
 /* ---- updates in place ------------------------------------------------------------------------ */
 
-/* Per buffer, one more than the last kernel that reads it; 0 if none does. */
-static int *last_readers(const struct compile *c, struct kernel *const *kernels) {
-    int *last = NEW_ARRAY(c->arena, int, c->loops->buffers.n);
-    for (int k = 0; k < c->program->n_kernels; k++)
-        for (value_id v = 0; v < kernels[k]->values.n; v++)
-            if (kernels[k]->values.at[v].kind == INST_LOAD)
-                last[kernels[k]->values.at[v].buffer] = k + 1;
-    return last;
-}
+/* One more than the first and the last kernel that read a buffer; 0 if none does. */
+struct readers {
+    int first, last;
+};
 
-/* And than the first. */
-static int *first_readers(const struct compile *c, struct kernel *const *kernels) {
-    int *first = NEW_ARRAY(c->arena, int, c->loops->buffers.n);
-    for (int k = c->program->n_kernels; k-- > 0;)
-        for (value_id v = 0; v < kernels[k]->values.n; v++)
-            if (kernels[k]->values.at[v].kind == INST_LOAD)
-                first[kernels[k]->values.at[v].buffer] = k + 1;
-    return first;
+static const struct readers *find_readers(const struct compile *c, struct kernel *const *kernels) {
+    struct readers *of = NEW_ARRAY(c->arena, struct readers, c->loops->buffers.n);
+    for (int k = 0; k < c->program->n_kernels; k++)
+        for (value_id v = 0; v < kernels[k]->values.n; v++) {
+            const struct value_node *x = &kernels[k]->values.at[v];
+            if (x->kind != INST_LOAD) continue;
+            struct readers *r = &of[x->buffer];
+            if (!r->first) r->first = k + 1;
+            r->last = k + 1;
+        }
+    return of;
 }
 
 /* The buffers of that kind by their index. */
@@ -261,16 +259,16 @@ static bool has_windows(const struct loops *l, buffer_id b) {
  * value; nothing else reads the old one, so that a kernel that is run again finds what it found.
  */
 static bool goes_in_place(const struct compile *c, struct kernel *const *kernels, buffer_id in,
-                          buffer_id out, const int *first, const int *last) {
+                          buffer_id out, const struct readers *of) {
     struct ws_program *p = c->program;
-    int writer = (int)c->schedule->group_of[c->schedule->writer[out]], reader = last[in] - 1;
+    int writer = (int)c->schedule->group_of[c->schedule->writer[out]], reader = of[in].last - 1;
     if (c->limits->kind != DEVICE_CPU) {
-        bool alone = reader == writer && first[in] == writer + 1 && !has_windows(c->loops, in) &&
-                     !has_windows(c->loops, out);
+        bool alone = reader == writer && of[in].first == of[in].last &&
+                     !has_windows(c->loops, in) && !has_windows(c->loops, out);
         p->buffers[out].keeps = alone && kernel_keeps_rest(kernels[writer], in, out);
         return p->buffers[out].keeps;
     }
-    if (last[out] || reader > writer) return false;
+    if (of[out].last || reader > writer) return false;
     return reader < writer || kernel_update_in_place(kernels[writer], in, out);
 }
 
@@ -279,7 +277,7 @@ static void update_in_place(struct compile *c, struct kernel *const *kernels) {
     struct ws_program *p = c->program;
     const buffer_id *inputs = buffers_of(c, BUFFER_INPUT, l->graph->inputs.n);
     const buffer_id *outputs = buffers_of(c, BUFFER_OUTPUT, l->graph->outputs.n);
-    const int *last = last_readers(c, kernels), *first = first_readers(c, kernels);
+    const struct readers *of = find_readers(c, kernels);
     for (uint32_t i = 0; i < l->graph->inputs.n; i++) {
         uint32_t becomes = l->graph->inputs.at[i].becomes;
         if (!becomes) continue;
@@ -289,7 +287,7 @@ static void update_in_place(struct compile *c, struct kernel *const *kernels) {
             p->buffers[in].bytes != p->buffers[out].bytes)
             continue;
         if (c->schedule->writer[out] == NO_NEST) continue;
-        if (goes_in_place(c, kernels, in, out, first, last)) p->buffers[out].in_place = (int)in;
+        if (goes_in_place(c, kernels, in, out, of)) p->buffers[out].in_place = (int)in;
     }
 }
 
