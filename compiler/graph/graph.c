@@ -179,6 +179,11 @@ double arg_number(const struct graph *g, const struct arg *a) {
     }
 }
 
+bool arg_is_number(const struct graph *g, const struct arg *a, double number) {
+    bool known = a->kind == ARG_FLOAT || (a->kind == ARG_INT && ex_is_const(g->ex, a->i, NULL));
+    return known && arg_number(g, a) == number;
+}
+
 int64_t arg_entry(const struct graph *g, const struct arg *a, uint32_t k, int64_t absent) {
     if (a->kind != ARG_INTS || !a->ints.n) return absent;
     return ex_value(g->ex, a->ints.at[a->ints.n == 1 ? 0 : k]);

@@ -25,6 +25,8 @@ struct arg arg_copy(struct graph *g, const struct arg *a); /* lists get their ow
 struct arg arg_map(struct graph *g, const struct arg *a, const node_id *map);
 
 double arg_number(const struct graph *g, const struct arg *a); /* a constant INT, FLOAT or BOOL */
+/* Is it an INT or a FLOAT, known, and this? */
+bool arg_is_number(const struct graph *g, const struct arg *a, double number);
 /* Number k of a list of constants, or of one for all, or of none: then `absent`. */
 int64_t arg_entry(const struct graph *g, const struct arg *a, uint32_t k, int64_t absent);
 

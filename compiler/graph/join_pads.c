@@ -29,16 +29,11 @@ struct pass {
     const struct joined **joined; /* per node: its pieces; NULL: it is no such sum */
 };
 
-static bool is_number(const struct graph *g, const struct arg *a, double want) {
-    if (a->kind == ARG_INT && !ex_is_const(g->ex, a->i, NULL)) return false;
-    return (a->kind == ARG_INT || a->kind == ARG_FLOAT) && arg_number(g, a) == want;
-}
-
 /* The only dimension along which zeros are added, and how many before; -1: there is none. */
 static int padded_dim(const struct graph *g, const struct node *n, ex *before) {
     const struct node *x = graph_node(g, n->args[0].node);
     int rank = n->meta.rank, dim = -1;
-    if (n->op != OP_CONSTANT_PAD || !is_number(g, &n->args[2], 0)) return -1;
+    if (n->op != OP_CONSTANT_PAD || !arg_is_number(g, &n->args[2], 0)) return -1;
     if (x->meta.dtype != n->meta.dtype) return -1;
     for (int d = 0; d < rank; d++) {
         if (x->meta.size[d] == n->meta.size[d]) continue;
@@ -59,7 +54,7 @@ static bool find_terms(const struct pass *s, node_id n, bool whole, struct joine
         return true;
     }
     bool plain =
-        x->op == OP_ADD && (whole || s->uses[n] == 1) && is_number(s->from, &x->args[2], 1);
+        x->op == OP_ADD && (whole || s->uses[n] == 1) && arg_is_number(s->from, &x->args[2], 1);
     for (int i = 0; i < 2 && plain; i++)
         plain = x->args[i].kind == ARG_NODE &&
                 meta_same_shape(&graph_node(s->from, x->args[i].node)->meta, &x->meta) &&

@@ -12,13 +12,8 @@
  * Needs: a captured, simplified graph. Keeps: values, but for rounding. */
 #include "graph/graph_impl.h"
 
-static bool is_number(const struct graph *g, const struct arg *a, double number) {
-    bool known = a->kind == ARG_FLOAT || (a->kind == ARG_INT && ex_is_const(g->ex, a->i, NULL));
-    return known && arg_number(g, a) == number;
-}
-
 static bool is_nothing(const struct graph *g, const struct node *n) {
-    return n->op == OP_ZEROS || (n->op == OP_FULL && is_number(g, &n->args[1], 0));
+    return n->op == OP_ZEROS || (n->op == OP_FULL && arg_is_number(g, &n->args[1], 0));
 }
 
 /* The scan that n adds up along another axis, to fewer rows, and that nobody else reads; or
@@ -31,7 +26,7 @@ static node_id scan_of(const struct graph *g, const struct node *n, const uint32
     int64_t dim, along, rows, sources;
     if (scan->op != OP_CUMSUM || uses[id] != 1 || (t != DT_F32 && t != DT_F64)) return NO_NODE;
     if (scan->meta.dtype != t || graph_node(g, scan->args[0].node)->meta.dtype != t) return NO_NODE;
-    if (!is_nothing(g, self) || !is_number(g, &n->args[4], 1)) return NO_NODE;
+    if (!is_nothing(g, self) || !arg_is_number(g, &n->args[4], 1)) return NO_NODE;
     if (!ex_is_const(g->ex, n->args[1].i, &dim) || !ex_is_const(g->ex, scan->args[1].i, &along))
         return NO_NODE;
     int rank = scan->meta.rank;
